@@ -28,7 +28,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 # what NumPy and Python raise inside us; LinAlgError is a ValueError
 STUMBLES = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError, MemoryError, RecursionError)
-LARGEST = 1e9  # numbers of samples, steps, simulations: nothing that takes one can finish beyond this
+LARGEST_COUNT = 1e9  # numbers of samples, steps, simulations: nothing that takes one can finish beyond this
 _ARRAYS = {"ArrayLike", "Array", "NDArray", "Vector"}
 _MANY = {"Sequence", "Iterable", "Collection", "tuple", "list", "set"}
 
@@ -163,8 +163,8 @@ def _wrong_value(value: Any, annotation: str) -> str:
     kinds = {kind.split("[")[0] for kind in _split(annotation, "|")}
     if value is None:
         return ""
-    if "int" in kinds and isinstance(value, (int, np.integer)) and abs(int(value)) > LARGEST:
-        return f"is too large: {value}; the largest that makes sense is {LARGEST:g}"
+    if "int" in kinds and isinstance(value, (int, np.integer)) and abs(int(value)) > LARGEST_COUNT:
+        return f"is too large: {value}; the largest that makes sense is {LARGEST_COUNT:g}"
     if kinds & _ARRAYS and _is_numeric(value):
         array = np.asarray(value, dtype=np.float64)
         bad = np.argwhere(~(np.abs(array) < 1e100))

@@ -26,7 +26,7 @@ from armwright.planning import (
     waypoint_motion,
 )
 from armwright.studies.doc000_collision.hopfield_published import HopfieldPublished
-from armwright.studies.doc000_collision.setting import GOAL, START, R_t, generated, patch
+from armwright.studies.doc000_collision.setting import GOAL_CELL, START_CELL, R_t, generated, patch
 
 Q0 = [2.5518, -1.1193, 2.5704, 0.1198, 1.5708, -0.5898]
 WALL = [(10, v) for v in range(1, 13)]
@@ -89,10 +89,10 @@ def test_corner_of_a_blocked_cell_is_not_free():
 
 def test_legs_through_the_patch_of_000():
     where = patch().with_felt(*WALL)
-    plan = Hopfield()(where, START, GOAL)
+    plan = Hopfield()(where, START_CELL, GOAL_CELL)
     full = path_points(where, plan.path, cut=False)
     cut = path_points(where, plan.path)
-    near = path_points(where, plan.path, start=where.grid.centre(START) + np.array([0.004, -0.006, 0.0]))
+    near = path_points(where, plan.path, start=where.grid.centre(START_CELL) + np.array([0.004, -0.006, 0.0]))
     assert len(full) == 25 and len(cut) < 7 and np.linalg.norm(near[0] - full[0]) < 0.008
     length = [np.linalg.norm(np.diff(p, axis=0), axis=1).sum() for p in (full, cut)]
     assert length[1] < 0.85 * length[0]
@@ -109,7 +109,7 @@ def robot():
 def test_waypoints_stay_on_the_branch_of_000(robot):
     where = patch()
     cells = np.array([(u, v) for u in range(1, 21) for v in (range(1, 21) if u % 2 else range(20, 0, -1))])
-    start = np.argwhere((cells == START).all(axis=1))[0, 0]
+    start = np.argwhere((cells == START_CELL).all(axis=1))[0, 0]
     points = where.grid.centre(cells)
     rows = np.concatenate(
         [
@@ -120,7 +120,7 @@ def test_waypoints_stay_on_the_branch_of_000(robot):
     T = aw.fk(robot, rows)
     assert np.abs(T[:, :3, 3] - points).max() < 1e-9 and np.abs(T[:, :3, 2] - [0, 0, -1]).max() < 1e-9
     np.testing.assert_allclose(rows[:, 4], np.pi / 2, atol=1e-9)  # 000: q5 = 90° throughout
-    goal = rows[(cells == GOAL).all(axis=1)][0]
+    goal = rows[(cells == GOAL_CELL).all(axis=1)][0]
     np.testing.assert_allclose(goal, [2.8072, -0.5362, 1.1447, 0.9623, 1.5708, -0.3344], atol=1e-4)
 
 
@@ -144,7 +144,7 @@ def test_unreachable_and_jumping_waypoints_are_named(robot):
 
 def test_motion_keeps_limits_takes_over_speed_and_stays_in_free_cells(robot):
     where = patch().with_felt(*WALL)
-    plan = Hopfield()(where, START, GOAL)
+    plan = Hopfield()(where, START_CELL, GOAL_CELL)
     Q = joint_waypoints(robot, path_points(where, plan.path, spacing=0.0263), Q0)
     for qd0 in (None, [0.05, -0.02, 0.0, 0.1, 0.0, 0.0]):
         motion = waypoint_motion(robot, Q, velocity=0.5, acceleration=2.0, qd0=qd0)
@@ -163,18 +163,18 @@ def test_motion_keeps_limits_takes_over_speed_and_stays_in_free_cells(robot):
 
 def test_plan_motion_from_where_the_arm_is(robot):
     where = patch().with_felt(*WALL)
-    planned = plan_motion(robot, where, Hopfield(), Q0, GOAL, velocity=0.5, acceleration=2.0)
+    planned = plan_motion(robot, where, Hopfield(), Q0, GOAL_CELL, velocity=0.5, acceleration=2.0)
     assert planned.ok and planned.waypoints[0].tolist() == Q0 and "free" not in planned.message
     end = aw.fk(robot, planned.motion.evaluate(planned.motion.duration).q)[:3, 3]
-    np.testing.assert_allclose(end, where.grid.centre(GOAL), atol=1e-9)
-    document = plan_motion(robot, where, HopfieldPublished(), Q0, GOAL, cut=False, duration=13.0, R_tool=R_t)
+    np.testing.assert_allclose(end, where.grid.centre(GOAL_CELL), atol=1e-9)
+    document = plan_motion(robot, where, HopfieldPublished(), Q0, GOAL_CELL, cut=False, duration=13.0, R_tool=R_t)
     assert len(document.waypoints) == 26 and generated(document.waypoints).duration == 13.0  # 25 cells, round(N/2) s
-    boxed = plan_motion(robot, where.with_felt((3, 11), (2, 12), (2, 10)), Hopfield(), Q0, GOAL)
+    boxed = plan_motion(robot, where.with_felt((3, 11), (2, 12), (2, 10)), Hopfield(), Q0, GOAL_CELL)
     assert not boxed.ok and boxed.motion is None and boxed.plan.status == "unreachable"
-    inside = where.with_felt(START)
-    assert plan_motion(robot, inside, Hopfield(), Q0, GOAL).plan.status == "start blocked"
-    backed = plan_motion(robot, inside, Hopfield(), Q0, GOAL, start=(3, 11), velocity=0.5)
+    inside = where.with_felt(START_CELL)
+    assert plan_motion(robot, inside, Hopfield(), Q0, GOAL_CELL).plan.status == "start blocked"
+    backed = plan_motion(robot, inside, Hopfield(), Q0, GOAL_CELL, start=(3, 11), velocity=0.5)
     assert backed.ok and backed.plan.path[0] == (3, 11)
-    centre = joint_waypoints(robot, [where.grid.centre(START)], Q0)[0]
-    still = plan_motion(robot, where, Hopfield(), centre, START)
+    centre = joint_waypoints(robot, [where.grid.centre(START_CELL)], Q0)[0]
+    still = plan_motion(robot, where, Hopfield(), centre, START_CELL)
     assert still.ok and still.motion is None and still.message == "already there"

@@ -15,7 +15,7 @@ from armwright.programs.motors.motor_demand import Demand
 from armwright.programs.motors.motor_loop import run_motors, run_variants
 from armwright.programs.motors.motor_run import by_move, summarise, verdict
 from armwright.programs.motors.what_works import (
-    FASTEST,
+    FASTEST_FACTOR,
     exact,
     feasible_override,
     largest_payload,
@@ -60,7 +60,7 @@ def test_override_of_each_move():
 
 def test_override_without_and_beyond_limits():
     robot = one_joint(torque=1e12)
-    assert feasible_override(robot, smooth([0.1], 5.0)).program == FASTEST
+    assert feasible_override(robot, smooth([0.1], 5.0)).program == FASTEST_FACTOR
     weak = with_motors(rl15(), torque_limit=np.full(6, 1e-3))
     found = feasible_override(weak, smooth(np.full(6, 0.1), 1.0))
     assert found.program == 0.0

@@ -179,7 +179,7 @@ def test_effort_grows_in_step_with_the_program(ur5, monkeypatch, blend):
         handled.clear()
         ring = [shifted(T, 0, 0.05 * np.sin(k), 0.05 * np.cos(k)) for k in range(n)]
         p = run(ur5, *(to(x, blend=blend) for x in ring))
-        assert max(solved) <= joint_curve.AT_ONCE
+        assert max(solved) <= joint_curve.POSES_AT_ONCE
         return np.array([sum(solved), p.route.owner.size, sum(handled)])
 
     few, many = effort(20), effort(200)

@@ -36,10 +36,12 @@ def test_little_is_kept_and_only_what_fits_is_given() -> None:
     blocks = [memory.empty((1_000_000,)) for _ in range(12)]
     del blocks
     gc.collect()
-    assert sum(block.size for block in memory._blocks) <= memory.KEPT
-    small = memory.empty((memory.SMALL,))
-    assert small.shape == (memory.SMALL,)
-    assert sum(block.size for block in memory._blocks) > memory.KEPT - 2_000_000  # none of the large ones was taken
+    assert sum(block.size for block in memory._blocks) <= memory.KEPT_NUMBERS
+    small = memory.empty((memory.SMALL_BLOCK_NUMBERS,))
+    assert small.shape == (memory.SMALL_BLOCK_NUMBERS,)
+    assert (
+        sum(block.size for block in memory._blocks) > memory.KEPT_NUMBERS - 2_000_000
+    )  # none of the large ones was taken
 
 
 def test_recordings_do_not_share_memory() -> None:

@@ -19,8 +19,8 @@ import armwright as aw
 from armwright.errors import ArmwrightError, InputError
 from armwright.recording import RecordedEvent, Recording, Signal
 from armwright.recording.replay.replay_page import MODULES, html_page, page_file, policy, style
-from armwright.recording.replay.replay_stage import MOST_ROWS, stage_of, thinned
-from armwright.recording.replay.scene_spec import MOST_TRIANGLES, robot_spec, world_spec
+from armwright.recording.replay.replay_stage import MOST_PAGE_SAMPLES, stage_of, thinned
+from armwright.recording.replay.scene_spec import MOST_MESH_TRIANGLES, robot_spec, world_spec
 from armwright.world.shapes import Cylinder, Mesh
 from armwright.world.world_catalogue import load_world, worlds
 
@@ -79,7 +79,7 @@ def test_thinning_keeps_true_samples_both_ends_and_short_peaks():
     recording = run()
     stage = stage_of(recording)
     kept = thinned(stage)
-    assert len(kept.time) <= MOST_ROWS
+    assert len(kept.time) <= MOST_PAGE_SAMPLES
     rows = np.searchsorted(recording.time, kept.time)
     assert np.array_equal(recording.time[rows], kept.time)
     assert np.array_equal(recording["q"][rows], kept.q)
@@ -123,7 +123,7 @@ def test_worlds_are_plain_data(name):
 
 def test_what_has_no_end_or_too_many_faces_is_bounded():
     assert world_spec([Cylinder(name="post", centre=(0, 0, 0), radius=0.1)])[0]["height"] is None
-    many = MOST_TRIANGLES + 1
+    many = MOST_MESH_TRIANGLES + 1
     points = np.random.default_rng(0).normal(size=(many, 3))
     faces = np.stack([np.arange(many), (np.arange(many) + 1) % many, (np.arange(many) + 2) % many], axis=1)
     mesh = Mesh(name="scan", vertices=points, triangles=faces)

@@ -83,7 +83,7 @@ def test_canonical_frames_stay_near_the_arm_at_every_tilt_of_parallel_axes(tilt)
         rows, name="tilted", masses=[3.0, 2.0, 1.0], coms=np.full((3, 3), 0.05), inertias=[0.01 * np.eye(3)] * 3
     )
     reach = float(np.abs(rows).sum())
-    assert np.abs(robot.tree.p0).max() <= (1.0 + canonical_frames.NEAR) * reach
+    assert np.abs(robot.tree.p0).max() <= (1.0 + canonical_frames.NEAR_EXTENTS) * reach
     assert max(disagreement(robot).values()) < 1e-13
 
 

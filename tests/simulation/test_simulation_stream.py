@@ -17,7 +17,7 @@ import armwright as aw
 from armwright.errors import ArmwrightWarning, InputError, NotSupportedError, SimulationError
 from armwright.recording import Recording
 from armwright.simulation import Loop, simulate
-from armwright.simulation.session import MOST_TICKS
+from armwright.simulation.session import MOST_STRETCH_TICKS
 
 Q0 = np.array([0.1, -1.0, 1.0, 0.2, 0.5, 0.3])
 SUFFIXES = ("mcap", "parquet", "csv")
@@ -86,7 +86,7 @@ def test_little_memory_for_a_long_run(robot: Any, tmp_path: Path) -> None:
     assert long < 1.05 * short
     whole = simulate(robot, LAW, Q0 + 0.3, 24.0, q0=Q0)
     tail = simulate(robot, LAW, Q0 + 0.3, 24.0, q0=Q0, save=file, keep=1.0)
-    assert 1001 <= len(tail) <= 1001 + MOST_TICKS
+    assert 1001 <= len(tail) <= 1001 + MOST_STRETCH_TICKS
     assert_prefix(Recording.load(file), whole)
     assert all(np.array_equal(tail[name], whole[name][-len(tail) :]) for name in whole)
 
@@ -136,7 +136,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(robot: Any, suffix: str, tm
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120)
     kept = Recording.load(path)
     assert f"the file opens with the first {len(kept)} samples" in done.stdout, done.stderr
-    assert int(done.stdout.split()[0]) > len(kept) >= MOST_TICKS  # in memory is more than went onto the disk
+    assert int(done.stdout.split()[0]) > len(kept) >= MOST_STRETCH_TICKS  # in memory is more than went onto the disk
     assert_prefix(kept, simulate(robot, LAW, Q0 + 0.3, 60.0, q0=Q0))
 
 

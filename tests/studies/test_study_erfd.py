@@ -106,7 +106,7 @@ def test_x13_path():
     low, high = np.rad2deg(demand.q.min(axis=0)), np.rad2deg(demand.q.max(axis=0))
     assert np.abs(low - [-50, -20, -40, -35, -105, -67]).max() < 1.0
     assert np.abs(high - [51, 53, 45, 94, -43, 44]).max() < 1.0
-    assert np.allclose(np.rad2deg(demand.q[0]), np.rad2deg(demo.START), atol=1e-3)
+    assert np.allclose(np.rad2deg(demand.q[0]), np.rad2deg(demo.START_BRANCH), atol=1e-3)
     lengths = [1000 * path.length for path in demo.segments()]
     assert np.abs(np.array(lengths) - [818.27, 353.43, 300, 314.16, 173.21, 173.21, 314.16, 300, 353.43]).max() < 0.006
     assert np.unique(demand.moves).tolist() == list(range(2, 11))

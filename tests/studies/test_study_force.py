@@ -8,7 +8,7 @@ import pytest
 
 import armwright as aw
 from armwright.studies.doc004_force import STUDY, currents, forces, loop
-from armwright.studies.doc004_force.setting import FIRST, K, model, path, torque
+from armwright.studies.doc004_force.setting import PRINTED_WAYPOINT, K, model, path, torque
 from armwright.studies.run_study import changes, recorded, run_study
 
 
@@ -31,8 +31,8 @@ def test_errors_of_the_digest_are_found(outcome):
 def test_golden_kinematics():
     arm = model("c")
     np.testing.assert_allclose(aw.fk(arm, np.zeros(6))[:3, 3], [-0.81725, -0.19145, -0.00549], atol=1e-9)
-    np.testing.assert_allclose(aw.fk(arm, FIRST)[:3, 3], [-0.177337, 0.582157, 0.259316], atol=1e-6)
-    J = aw.jacobian(arm, FIRST)
+    np.testing.assert_allclose(aw.fk(arm, PRINTED_WAYPOINT)[:3, 3], [-0.177337, 0.582157, 0.259316], atol=1e-6)
+    J = aw.jacobian(arm, PRINTED_WAYPOINT)
     assert np.linalg.det(J) == pytest.approx(-0.0237753, abs=1e-7)
     values = [2.0526, 1.4591, 0.5469, 0.4339, 0.2492, 0.1343]
     np.testing.assert_allclose(np.linalg.svd(J, compute_uv=False), values, atol=1e-4)
@@ -49,8 +49,8 @@ def test_golden_kinematics():
 def test_golden_dynamics(name, gravity, tau):
     arm = model(name)
     qd, qdd = np.array([0.5, -0.4, 0.3, 0.8, -0.6, 1.0]), np.array([1.0, 0.5, -0.8, 1.2, -1.0, 2.0])
-    np.testing.assert_allclose(aw.gravity_torque(arm, FIRST), gravity, atol=2e-6)
-    found = aw.inverse_dynamics(arm, FIRST, qd, qdd, friction=False, rotors=False)
+    np.testing.assert_allclose(aw.gravity_torque(arm, PRINTED_WAYPOINT), gravity, atol=2e-6)
+    found = aw.inverse_dynamics(arm, PRINTED_WAYPOINT, qd, qdd, friction=False, rotors=False)
     np.testing.assert_allclose(found[:5], tau, atol=2e-6)
 
 

@@ -281,7 +281,7 @@ def test_tokens_are_long_and_two(running):
 
 
 def test_stalled_page_is_skipped_and_nobody_waits(running):
-    from armwright.studio.hub import WINDOW
+    from armwright.studio.hub import FRAMES_UNDER_WAY
 
     pages = [Page(running) for _ in range(10)]
     try:
@@ -290,7 +290,7 @@ def test_stalled_page_is_skipped_and_nobody_waits(running):
         stalled, others = pages[0], pages[1:]
         ticks = running.studio.arm.ticks
         drawn = dict.fromkeys(range(len(others)), 0)
-        while min(drawn.values()) < 4 * WINDOW:
+        while min(drawn.values()) < 4 * FRAMES_UNDER_WAY:
             for k, one in enumerate(others):
                 had = len(one.frames)
                 one.hear()
@@ -299,7 +299,7 @@ def test_stalled_page_is_skipped_and_nobody_waits(running):
                     one.socket.send(json.dumps({"do": "drew", "count": len(one.frames)}))
         clients = running.studio.hub.clients
         outstanding = sorted(client.sent - client.drawn for client in clients)
-        assert len(clients) == 10 and outstanding[-1] == WINDOW  # the stalled one gets no more
+        assert len(clients) == 10 and outstanding[-1] == FRAMES_UNDER_WAY  # the stalled one gets no more
         assert running.studio.arm.ticks > ticks
         last = np.frombuffer(others[0].frames[-1], "<f4")
         assert np.isfinite(last).all() and last[0] > 0.0

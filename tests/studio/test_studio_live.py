@@ -13,8 +13,8 @@ import armwright as aw
 from armwright.errors import InputError
 from armwright.robot.load import robots
 from armwright.studio.arm_view import look
-from armwright.studio.pulled_arm import LAWS, RATE, Choice, PulledArm, posture
-from armwright.studio.studio_state import MOST, Jobs
+from armwright.studio.pulled_arm import LAWS, PULL_RATE, Choice, PulledArm, posture
+from armwright.studio.studio_state import MOST_STUDIO_JOBS, Jobs
 from armwright.studio.touch_beliefs import Moment, hidden_force, judge, radius_of
 
 BODY, POINT = 2, np.array([0.1, 0.02, 0.01])
@@ -31,7 +31,7 @@ def plants(robot):
 
 
 def run(plant, seconds):
-    for _ in range(round(seconds * RATE)):
+    for _ in range(round(seconds * PULL_RATE)):
         plant.live.step()
 
 
@@ -188,7 +188,7 @@ def test_jobs_report_end_and_can_be_cancelled():
     jobs.start("wrong", wrong)
     assert ended.wait(30) and told[-1]["state"] == "failed" and told[-1]["error"] == "what would be valid"
     gate.clear()
-    numbers = [jobs.start("endless", endless) for _ in range(MOST)]
+    numbers = [jobs.start("endless", endless) for _ in range(MOST_STUDIO_JOBS)]
     with pytest.raises(InputError, match="waiting already"):
         jobs.start("more", endless)
     for number in numbers:

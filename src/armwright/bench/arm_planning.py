@@ -2,9 +2,10 @@
 """Planning the whole UR5 through random worlds, compared with OMPL's RRT-Connect on coal (through Pinocchio).
 
 Both run in one process and get the same capsules, obstacles, start, goal, bounds and longest edge, and plan with the
-same seeds. Every path is checked afterwards every `FINE` radians: one that touches counts as none, and is planned again
-with half the distance between tests, at the planner's cost (ours are proved free and have no such distance). The two
-take turns, problem by problem; of every problem the best of `repeats` counts, and of those the median.
+same seeds. Every path is checked afterwards every `LOOK_SPACING` radians: one that touches counts as none, and is
+planned again with half the distance between tests, at the planner's cost (ours are proved free and have no such
+distance). The two take turns, problem by problem; of every problem the best of `repeats` counts, and of those the
+median.
 
 python -m armwright.bench.arm_planning [problems] [repeats] [first seed]
 """
@@ -31,8 +32,12 @@ from armwright.planning.joint.joint_plan import length
 from armwright.robot.load import load
 from armwright.robot.urdf.urdf_write import write_urdf
 
-AROUND = 2.0  # [rad] about start and goal that is searched
-STEP, RESOLUTION, FINE = 0.3, 0.02, 0.002  # [rad] longest edge, between tests, between checks of the found path
+BENCH_SEARCH_MARGIN = 2.0  # [rad] about start and goal that is searched
+LONGEST_EDGE, TEST_SPACING, LOOK_SPACING = (
+    0.3,
+    0.02,
+    0.002,
+)  # [rad] longest edge, between tests, between checks of the found path
 SECONDS = 20.0
 CHECKS = 64
 
@@ -42,14 +47,16 @@ def problem(robot: Any, seed: int) -> tuple[WholeArm, Any, Any, Any, Any]:
     world = random_world(robot, seed)
     assert world.task is not None
     q0, q1 = np.array(world.task.start), np.array(world.task.goal)
-    low, high = np.minimum(q0, q1) - AROUND, np.maximum(q0, q1) + AROUND
+    low, high = np.minimum(q0, q1) - BENCH_SEARCH_MARGIN, np.maximum(q0, q1) + BENCH_SEARCH_MARGIN
     arm = WholeArm(robot, obstacles_of(world))
     return arm, q0, q1, np.maximum(low, robot.lower), np.minimum(high, robot.upper)
 
 
 def touches(arm: WholeArm, path: Any) -> bool:
-    """Return whether a path touches something at configurations no farther than `FINE` apart."""
-    parts = [a + (b - a) * np.linspace(0, 1, 2 + int(np.abs(b - a).max() / FINE))[:, None] for a, b in pairwise(path)]
+    """Return whether a path touches something at configurations no farther than `LOOK_SPACING` apart."""
+    parts = [
+        a + (b - a) * np.linspace(0, 1, 2 + int(np.abs(b - a).max() / LOOK_SPACING))[:, None] for a, b in pairwise(path)
+    ]
     return bool(arm(np.concatenate(parts)).any())
 
 
@@ -60,7 +67,7 @@ class Ours:
         self.arm, self.ends, self.shortcuts = arm, ends, shortcuts
 
     def __call__(self, seed: int, resolution: float) -> Any:
-        plan = RRTConnect(step=STEP, seed=seed, shortcuts=self.shortcuts)(self.arm, *self.ends)
+        plan = RRTConnect(step=LONGEST_EDGE, seed=seed, shortcuts=self.shortcuts)(self.arm, *self.ends)
         return plan.path if plan.ok else None
 
 
@@ -108,7 +115,7 @@ class Peer:
         information = setup.getSpaceInformation()
         information.setStateValidityCheckingResolution(resolution / float(space.getMaximumExtent()))
         planner = self.geometric.RRTConnect(information)
-        planner.setRange(STEP)
+        planner.setRange(LONGEST_EDGE)
         setup.setPlanner(planner)
         if not (bool(setup.solve(SECONDS)) and setup.haveExactSolutionPath()):
             return None
@@ -157,7 +164,7 @@ def coal_world(model: Any, arm: WholeArm) -> Any:
 
 def solve(planner: Callable[[int, float], Any], arm: WholeArm, seed: int) -> tuple[float, Any, int]:
     """Return the time until a path is found that really is free, the path, and how many touched before."""
-    spent, resolution, again = 0.0, RESOLUTION, 0
+    spent, resolution, again = 0.0, TEST_SPACING, 0
     while True:
         begun = time.perf_counter()
         path = planner(seed, resolution)

@@ -28,10 +28,10 @@ from armwright.campaigns import CampaignPlan, Kind, item_rng, open_store
 from armwright.campaigns.chunk_file import arrow, chunk_of
 from armwright.campaigns.store import Store, create_store
 from armwright.campaigns.summary import ask
-from armwright.campaigns.work import START
+from armwright.campaigns.work import WORKER_START_SECONDS
 
 WORKERS = 2
-FEW, MANY = 100, 2100  # empty chunks: their difference is free of the cost of starting
+FEW_CHUNKS, MANY_CHUNKS = 100, 2100  # empty chunks: their difference is free of the cost of starting
 DETECTIONS = CampaignPlan(
     "detection", 1, 131, {"learning_runs": 400, "observers": ["momentum", "closed-loop"]}, chunk=1000
 )
@@ -75,11 +75,12 @@ def campaign_figures(
 def empty_chunks(place: Path) -> dict[str, float]:
     """Return the CPU [s] of one empty chunk by engine, and the scheduler's share where it is a process of its own."""
     stores = [
-        create_store(place / f"empty-{count}", CampaignPlan(EMPTY, count, 0, chunk=1)).folder for count in (FEW, MANY)
+        create_store(place / f"empty-{count}", CampaignPlan(EMPTY, count, 0, chunk=1)).folder
+        for count in (FEW_CHUNKS, MANY_CHUNKS)
     ]
 
     def each(used: list[float]) -> float:
-        return (used[1] - used[0]) / (MANY - FEW)
+        return (used[1] - used[0]) / (MANY_CHUNKS - FEW_CHUNKS)
 
     code = "from armwright.bench.campaign_costs import drain; drain({!r}, {!r}, {!r})"
     found = {}
@@ -184,7 +185,7 @@ def _hosts(file: Path) -> Iterator[tuple[str, int]]:
     dask, quiet = str(Path(sys.executable).with_name("dask")), subprocess.DEVNULL
     started = [subprocess.Popen([dask, "scheduler", *line], stdout=quiet, stderr=quiet)]
     try:
-        until = time.monotonic() + START
+        until = time.monotonic() + WORKER_START_SECONDS
         while not file.exists() or '"address"' not in file.read_text():
             if time.monotonic() > until or started[0].poll() is not None:
                 raise RuntimeError("no dask scheduler came up")

@@ -3,8 +3,8 @@
 
 Warm: the seed is about 0.05 rad per joint off, as in a control loop. Cold: from the middle of the ranges, with random
 restarts where a library has them. A call counts as solved where its result, by our forward kinematics, is within
-`CLOSE`; times are medians over the targets of the best of `repeats`. Peers: Robotics Toolbox's `ik_LM` (C++), damped
-least squares written with Pinocchio as its users do, and pink (a quadratic program per step).
+`REACHED_ERROR`; times are medians over the targets of the best of `repeats`. Peers: Robotics Toolbox's `ik_LM` (C++),
+damped least squares written with Pinocchio as its users do, and pink (a quadratic program per step).
 
 python -m armwright.bench.inverse_kinematics [targets] [repeats]
 """
@@ -26,7 +26,7 @@ from armwright.kinematics.ik_limits import middle
 from armwright.robot.load import load
 from armwright.robot.urdf.urdf_write import write_urdf
 
-CLOSE = 1e-4  # [m, rad]
+REACHED_ERROR = 1e-4  # [m, rad]
 Solver = Callable[[Any, Any], Any]
 
 
@@ -141,7 +141,7 @@ def inverse_figures(
                     result = solve(T, seed)
                     best = min(best, time.perf_counter() - begun)
                 times[name].append(best)
-                good[name] += bool(np.abs(fk(robot, np.asarray(result)) - T).max() < CLOSE)
+                good[name] += bool(np.abs(fk(robot, np.asarray(result)) - T).max() < REACHED_ERROR)
         for name in chosen:
             found[f"{name}/{kind}"] = {"best": statistics.median(times[name]), "solved": good[name] / targets}
     spent = np.inf

@@ -13,8 +13,8 @@ from armwright.lab.lab_plant import LabPlant
 from armwright.lab.stand import HOME
 from armwright.world import load_world
 
-SETTLED = 500  # ticks
-REST = 1e-4  # [rad] that the servo promises
+SETTLED_TICKS = 500  # ticks
+SERVO_ERROR = 1e-4  # [rad] that the servo promises
 
 
 def register() -> None:
@@ -26,9 +26,9 @@ def register() -> None:
         def tick(plant: Any = plant) -> None:
             plant.step(HOME, zero, zero)
 
-        for _ in range(SETTLED):
+        for _ in range(SETTLED_TICKS):
             tick()
         got = np.array(plant.live.q)
-        case(name, tick, HOME, got=got, tolerance=REST, note="one tick of 2 ms")
+        case(name, tick, HOME, got=got, tolerance=SERVO_ERROR, note="one tick of 2 ms")
     q = np.array(plant.live.q)
     case("loop/lab_published", plant.look, plant.pose_of(q), got=plant.look().pose, note="one publication")

@@ -31,8 +31,8 @@ from armwright.robot.load import load
 from armwright.simulation import JointSensors, Loop, simulate, step_stages, system
 from armwright.studies.doc000_collision.rules import explore_published
 
-MANY, ARMS = 1000, 200
-LONG = 50.0
+SIMULATIONS, ARMS = 1000, 200
+LONG_RUN_SECONDS = 50.0
 IRB140_KP, IRB140_KD = (50.0, 50.0, 50.0, 50.0, 50.0, 60.0), (20.0, 20.0, 20.0, 20.0, 20.0, 22.0)
 IRB140_GOAL = (np.pi / 2, 0.0, -np.pi / 2, np.pi, np.pi / 2, -np.pi)
 
@@ -94,14 +94,21 @@ def register(task: dict[str, Any]) -> None:
 
 def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
     """Time one at a time and a thousand together, from different starts and, with noisy encoders, different seeds."""
-    starts = q0 + np.random.default_rng(5).uniform(-0.05, 0.05, (MANY, 6))
+    starts = q0 + np.random.default_rng(5).uniform(-0.05, 0.05, (SIMULATIONS, 6))
     sensors = JointSensors(position_noise=1e-4, velocity_noise=1e-3)
     for label, loop in (("", Loop.of(robot, law)), ("_noisy", Loop.of(robot, law, sensors=sensors))):
         one = Runner(loop, path, q0=starts[7], seed=7, every=100)
         many = Runner(loop, path, q0=starts, seed=0, every=100)
         alone, together = one().recording()["q"][-1], many().recordings()["q"][:, -1]
         case(f"loop/one{label}", one, together[7], got=alone, note="one at a time")
-        case(f"loop/many{label}", many, alone, got=together[7], items=MANY, note=f"{MANY} simulations, per simulation")
+        case(
+            f"loop/many{label}",
+            many,
+            alone,
+            got=together[7],
+            items=SIMULATIONS,
+            note=f"{SIMULATIONS} simulations, per simulation",
+        )
 
     def call(q0: Any, seed: int) -> Any:
         return simulate(robot, law, path, q0=q0, seed=seed, every=100, sensors=sensors)
@@ -124,7 +131,7 @@ def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
         items=ARMS,
         note=f"{ARMS} starts, per simulation",
     )
-    case("loop/call_many_noisy", lambda: call(starts, 0), alone, got=together[7], items=MANY, note="whole call")
+    case("loop/call_many_noisy", lambda: call(starts, 0), alone, got=together[7], items=SIMULATIONS, note="whole call")
 
 
 def _callback(robot: Any, path: Any, q0: Any) -> None:
@@ -192,7 +199,7 @@ def _still(loop: Loop, goal: Any) -> Callable[[], Any]:
 
 def _recording(robot: Any, law: Any, q0: Any) -> None:
     """Time 50 s at 1 kHz, whole calls: next to nothing kept, every tick kept, and saved."""
-    path, folder = quintic_spline(waypoints(), LONG), Path(tempfile.mkdtemp(prefix="armwright-bench-"))
+    path, folder = quintic_spline(waypoints(), LONG_RUN_SECONDS), Path(tempfile.mkdtemp(prefix="armwright-bench-"))
 
     def run(every: int = 1) -> Any:
         return simulate(robot, law, path, q0=q0, every=every)

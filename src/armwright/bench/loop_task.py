@@ -15,18 +15,18 @@ DURATION, PERIOD = 2.0, 1e-3
 TICKS = round(DURATION / PERIOD)
 KP, KD = 100.0, 20.0
 CHECKED_TICKS = 150  # compared with the NumPy source run on floats
-START = (0.1, -1.2, 1.0, -0.5, 0.3, 0.2)
-NUDGE = (0.05, -0.05, 0.05, -0.05, 0.05, -0.05)  # the run begins off the reference, so that feedback has work
+BENCH_START = (0.1, -1.2, 1.0, -0.5, 0.3, 0.2)
+START_OFFSET = (0.05, -0.05, 0.05, -0.05, 0.05, -0.05)  # the run begins off the reference, so that feedback has work
 
 
 def waypoints() -> Any:
     """Return the rows (7, 6) of the spline."""
-    return np.array(START) + np.random.default_rng(3).uniform(-0.6, 0.6, (7, 6))
+    return np.array(BENCH_START) + np.random.default_rng(3).uniform(-0.6, 0.6, (7, 6))
 
 
 def start() -> Any:
     """Return the initial position (6,)."""
-    return waypoints()[0] + NUDGE
+    return waypoints()[0] + START_OFFSET
 
 
 def python_loop(inverse: Any, forward: Any, task: Any, ticks: int = TICKS) -> Any:

@@ -11,7 +11,7 @@ from armwright.bench.protocol import case
 from armwright.graph.loop import CompiledLoop
 from armwright.programs.motors import Algorithm, MotorMonitor, cycle_plan, find_rule, run_motors, run_variants
 from armwright.studies.doc001_erfd import demo
-from armwright.studies.doc001_erfd.setting import DT, arm
+from armwright.studies.doc001_erfd.setting import CYCLE_SECONDS, arm
 
 VARIANTS = 256
 
@@ -20,7 +20,7 @@ class Repeated:
     """The compiled loop alone, from the same start again and again."""
 
     def __init__(self, rule: str, demand: Any) -> None:
-        plan = cycle_plan(arm(), DT, Algorithm(rule=find_rule(rule)), inputs=("wrench",)).loop
+        plan = cycle_plan(arm(), CYCLE_SECONDS, Algorithm(rule=find_rule(rule)), inputs=("wrench",)).loop
         self.loop = CompiledLoop(plan, 1)
         self.table = np.concatenate([demand.q[1:], demand.wrench], axis=1)
         self.start = demand.q[0]
@@ -51,13 +51,13 @@ def register() -> None:
         tolerance=1e-6,
         note=f"{VARIANTS} variants, per variant, whole call",
     )
-    watch = MotorMonitor(arm(), DT, inputs=("wrench",))
+    watch = MotorMonitor(arm(), CYCLE_SECONDS, inputs=("wrench",))
     at = {"k": 0}
 
     def sample() -> Any:
         k = at["k"] = at["k"] + 1
         row = k % demand.cycles
-        return watch(k * DT, demand.q[row], demand.wrench[row])  # type: ignore[index]
+        return watch(k * CYCLE_SECONDS, demand.q[row], demand.wrench[row])  # type: ignore[index]
 
     watch(0.0, demand.q[0])
     case("loop/motor_monitor", sample, demand.cycles, got=demand.cycles, note="one sample")

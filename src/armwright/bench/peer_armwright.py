@@ -8,7 +8,7 @@ import numpy as np
 from armwright import __version__
 from armwright.bench.loop_task import load_task
 from armwright.bench.prepare_arms import arm
-from armwright.bench.protocol import CHECKED, case, serve, setup
+from armwright.bench.protocol import COMPARED_STATES, case, serve, setup
 from armwright.dynamics.crba import crba
 from armwright.dynamics.derivatives import forward_derivatives, inverse_derivatives
 from armwright.dynamics.public import forward_dynamics_kernel, inverse_dynamics_kernel
@@ -42,7 +42,7 @@ for name, data in models.items():
             f"{prefix}{label}/batch",
             batch,
             data[key],
-            got=pick(whole)[:CHECKED],
+            got=pick(whole)[:COMPARED_STATES],
             items=len(Q),
             note=f"{k.counts.flops} flops",
         )

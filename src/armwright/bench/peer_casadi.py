@@ -13,7 +13,7 @@ import subprocess
 import casadi as cs
 import numpy as np
 
-from armwright.bench.protocol import CHECKED, case, serve, setup
+from armwright.bench.protocol import COMPARED_STATES, case, serve, setup
 
 folder, models = setup()
 data = models["ur5"]
@@ -164,12 +164,12 @@ for label, symbols, outputs, sizes, key in (
     names = ("q", "qd", "x")[: len(symbols)]
     expected = np.asarray(data[key])
     if expected.ndim == 3:  # CasADi stores columns first
-        expected = expected.transpose(0, 2, 1).reshape(CHECKED, -1)
+        expected = expected.transpose(0, 2, 1).reshape(COMPARED_STATES, -1)
     run, out = buffered(function, [data[name][0].copy() for name in names], sizes)
     case(f"{label}/single_out", run, expected[0], got=out.copy(), note=note)
     count = len(data["q"])
     mapped, out = buffered(function.map(count), [data[name].copy() for name in names], [(count, k) for k in sizes])
-    case(f"{label}/batch", mapped, expected, got=out[:CHECKED].copy(), items=count, note=f"map, {note}")
+    case(f"{label}/batch", mapped, expected, got=out[:COMPARED_STATES].copy(), items=count, note=f"map, {note}")
 for label, outputs, keys in (
     ("drnea", tangents, ("dtau_dq", "dtau_dqd")),
     ("dfd", accelerations, ("dqdd_dq", "dqdd_dqd")),

@@ -8,7 +8,7 @@ import numpy as np
 from mujoco import rollout
 
 from armwright.bench.loop_task import CHECKED_TICKS, KD, KP, PERIOD, TICKS, load_task
-from armwright.bench.protocol import CHECKED, case, serve, setup
+from armwright.bench.protocol import COMPARED_STATES, case, serve, setup
 
 folder, models = setup()
 data = models["ur5"]
@@ -91,7 +91,7 @@ def batch():
 
 
 batch()
-found = (after[:CHECKED, 0, 1 + n : 1 + 2 * n] - data["qd"][:CHECKED]) / step
+found = (after[:COMPARED_STATES, 0, 1 + n : 1 + 2 * n] - data["qd"][:COMPARED_STATES]) / step
 case("fd/batch", batch, data["qdd"], got=found, items=count, note="rollout, one Euler step", tolerance=1e-7)
 task = load_task(folder)
 if task is not None:

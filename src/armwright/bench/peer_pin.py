@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 
 from armwright.bench.loop_task import CHECKED_TICKS, load_task, python_loop
-from armwright.bench.protocol import CHECKED, case, serve, setup
+from armwright.bench.protocol import COMPARED_STATES, case, serve, setup
 
 folder, models = setup()
 LOOP = 200  # configurations of a batch that Pinocchio has no batch function for; times are per configuration
@@ -22,7 +22,7 @@ for name, data in models.items():
 
         def batch(function=function, pool=pool, arrays=(Q, V, X), out=out):
             function(1, pool, *arrays, out)
-            return out.T[:CHECKED].copy() if batch.first else None
+            return out.T[:COMPARED_STATES].copy() if batch.first else None
 
         batch.first = True
         case(f"{prefix}{label}/batch", batch, data[key], items=Q.shape[1], note=function.__name__)

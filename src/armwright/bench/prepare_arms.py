@@ -25,7 +25,7 @@ from armwright.robot.tree import Tree
 from armwright.robot.urdf.urdf_write import write_urdf
 from armwright.studies.operation_counts import bare
 
-CHECKED = 64
+PREPARED_STATES = 64
 BATCH = {"ur5": 10_000, "n30": 2_048, "n50": 2_048}
 
 
@@ -96,7 +96,7 @@ def prepare(folder: Path, names: Sequence[str]) -> None:
         (folder / f"{name}.xml").write_text(write_mjcf(robot))
         rng, n, tree = np.random.default_rng(7), robot.n, robot.tree
         q, qd, x = (rng.uniform(-3.0, 3.0, (BATCH[name], n)) for _ in range(3))
-        few = [(q[k], qd[k], x[k]) for k in range(CHECKED)]
+        few = [(q[k], qd[k], x[k]) for k in range(PREPARED_STATES)]
         M = np.array([crba(tree, a) for a, _, _ in few])
         qdd = np.array([forward(tree, *row) for row in few])
         derivatives = slopes(tree, *few[0]) if name == "ur5" else {}

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-SAMPLE = 2e-4  # seconds; long against the clock's resolution, short against a scheduler's slice
-CHECKED = 64  # configurations of each batch that are compared with the reference
+SAMPLE_SECONDS = 2e-4  # seconds; long against the clock's resolution, short against a scheduler's slice
+COMPARED_STATES = 64  # configurations of each batch that are compared with the reference
 
 
 @dataclass
@@ -82,7 +82,7 @@ def _measure(entry: TimedCase, budget: float) -> tuple[float, int]:
         run()
         start = clock()
         run()
-        entry.inner = max(1, int(SAMPLE / max(clock() - start, 1e-9)))
+        entry.inner = max(1, int(SAMPLE_SECONDS / max(clock() - start, 1e-9)))
     best, samples, inner, end = float("inf"), 0, range(entry.inner), clock() + budget
     while True:
         start = clock()

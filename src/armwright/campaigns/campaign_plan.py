@@ -29,7 +29,9 @@ from armwright.errors import DescriptionError, InputError
 
 MAX_ITEMS = 10**9
 MAX_FILE = 1_000_000  # [bytes] of a campaign file; settings are short
-LIMIT = 600.0  # [s] per chunk: chunks are meant to take seconds, and a slow, busy core may need a hundred times that
+CHUNK_SECONDS = (
+    600.0  # [s] per chunk: chunks are meant to take seconds, and a slow, busy core may need a hundred times that
+)
 KEYS = ("kind", "seed", "items", "chunk", "limit", "settings")
 
 
@@ -51,7 +53,7 @@ class CampaignPlan:
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     chunk: int | None = None
-    limit: float = LIMIT
+    limit: float = CHUNK_SECONDS
 
     def __post_init__(self) -> None:
         """Check the numbers and freeze the settings."""

@@ -23,18 +23,18 @@ from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED
 from armwright.recording.pictures.style import STYLE as FIGURE_STYLE
 from armwright.types import Array
 
-MOST = 12  # panels of one picture
-ACROSS = 3
+MOST_PANELS = 12  # panels of one picture
+PANELS_ACROSS = 3
 BARS = 60
 
 
 def spread_png(figures: Sequence[tuple[str, Array]]) -> bytes:
     """Draw how each column's values are spread; dashed: 5 %, 50 % and 95 %."""
-    shown = figures[:MOST]
-    down = -(-len(shown) // ACROSS)
+    shown = figures[:MOST_PANELS]
+    down = -(-len(shown) // PANELS_ACROSS)
     with _figure(7.2, 1.75 * down) as (figure, finish):
         for k, (name, values) in enumerate(shown):
-            axes = figure.add_subplot(down, ACROSS, k + 1)
+            axes = figure.add_subplot(down, PANELS_ACROSS, k + 1)
             axes.hist(values, bins=_bins(values), color=COLOURS[0], alpha=0.85)
             for q in np.quantile(values, (0.05, 0.5, 0.95)):
                 axes.axvline(q, color=LIMIT, linestyle="--", linewidth=0.8)
@@ -127,7 +127,7 @@ HEADS = {
 ORDER = {"outcomes": 0, "figures": 2}  # the kind's own tables between them
 SHARES = ("share", "found", "early", "runs_with_false_alarm")
 DELAY = "_delay"
-LONG = 30  # rows beyond which a table is folded away
+LONG_TABLE_ROWS = 30  # rows beyond which a table is folded away
 STYLE = "main{max-width:72rem}td{white-space:nowrap}details{margin:.6rem 0}summary{cursor:pointer}"
 
 
@@ -147,7 +147,7 @@ def campaign_report(folder: str | Path, path: str | Path | None = None) -> tuple
         page.section(title).lead(words)
         if picture := _picture(name, tables, store, dataset):
             page.figure(*picture)
-        page.table(*_cells(tables[name]), folded=len(tables[name]) > LONG)
+        page.table(*_cells(tables[name]), folded=len(tables[name]) > LONG_TABLE_ROWS)
     again = f'armwright campaign query {store.folder} "select * from rows limit 10"'
     page.section("The campaign").verbatim(_as_toml(store)).paragraph("Ask the rows yourself:").verbatim(again)
     return page.write(path or store.folder / "report.html"), tables

@@ -21,7 +21,7 @@ from armwright.errors import InputError, SimulationError
 from armwright.packages import need
 
 DONE, RAISED, CRASHED, HUNG = "done", "raised", "crashed", "hung"
-MESSAGE = 500  # characters that are kept of an error
+MOST_ERROR_CHARACTERS = 500  # characters that are kept of an error
 
 
 def arrow() -> Any:
@@ -59,7 +59,7 @@ def good_rows(kind: Kind, first: int, last: int, columns: Mapping[str, Any]) -> 
 def marked_row(kind: Kind, item: int, status: str, message: str) -> Any:
     """Return the row of an item that has no result."""
     pa = arrow()
-    data = {"item": [item], "status": [status], "message": [message[:MESSAGE]]}
+    data = {"item": [item], "status": [status], "message": [message[:MOST_ERROR_CHARACTERS]]}
     return pa.table(data | {name: [None] for name in kind.schema}, schema=schema_of(kind))
 
 

@@ -66,7 +66,7 @@ def accepted(answer: bytes, what: str) -> bytes:
     raise error
 
 
-FORMAT = 2  # of the folder and its files
+STORE_FORMAT = 2  # of the folder and its files
 NAME = re.compile(r"(\d{9,})-(\d{9,})\.parquet")
 DRAFT = re.compile(r"\..+\.([\w-]+)\.(\d+)")  # .NAME.HOST.PROCESS
 
@@ -201,7 +201,7 @@ def open_store(folder: str | Path) -> Store:
     try:
         head = json.loads((place / "campaign.json").read_text(encoding="utf-8"))
         data = (place / "prepared.bin").read_bytes()
-        if head.get("format") != FORMAT:
+        if head.get("format") != STORE_FORMAT:
             raise StoreError(f"{place}: made by a version of Armwright whose files are others; run the campaign anew")
         plan, digest, check, mark = plan_of(head["plan"]), head["digest"], head["prepared"], head["canary"]
     except FileNotFoundError as error:
@@ -238,7 +238,7 @@ def create_store(
         store = Store(place, plan, kind, *prepare(plan))
         write_whole(place, "prepared.bin", store.prepared)
     head = {
-        "format": FORMAT,
+        "format": STORE_FORMAT,
         "plan": plan.text(),
         "digest": store.digest,
         "prepared": hashlib.blake2b(store.prepared, digest_size=16).hexdigest(),

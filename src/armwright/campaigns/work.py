@@ -21,7 +21,7 @@ from armwright.campaigns.chunk_file import RAISED, Chunk, chunk_of, good_rows, j
 from armwright.campaigns.kind import Kind, Rows, find_kind
 from armwright.errors import InputError, SimulationError
 
-STATES = 33  # not a multiple of any number of lanes, so that the tail is computed as well
+CANARY_STATES = 33  # not a multiple of any number of lanes, so that the tail is computed as well
 DIFFERS = (
     "arithmetic differs from that of the campaign's first rows, or its pyarrow does; files of both would not be "
     "reproducible: run on machines of one kind with the same packages, or allow it with --mixed"
@@ -34,14 +34,14 @@ def canary() -> str:
     from armwright.dynamics import forward_dynamics  # imported here: a coordinator computes nothing itself
     from armwright.robot.load import load
 
-    q, qd, tau = np.random.default_rng(1).uniform(-3.0, 3.0, (3, STATES, 6))
+    q, qd, tau = np.random.default_rng(1).uniform(-3.0, 3.0, (3, CANARY_STATES, 6))
     found = forward_dynamics(load("ur5"), q, qd, tau)
     product = q.T @ qd @ np.linalg.inv(tau.T @ tau)
     parts = (found.tobytes(), product.tobytes(), writer().encode())
     return hashlib.blake2b(b"".join(parts), digest_size=16).hexdigest()
 
 
-START = 120.0  # [s] in which a worker has to be ready: it may compile loops on a busy machine
+WORKER_START_SECONDS = 120.0  # [s] in which a worker has to be ready: it may compile loops on a busy machine
 
 
 class PreparedWork(NamedTuple):

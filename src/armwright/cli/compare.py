@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from armwright.graph.traced_program import Counts
     from armwright.robot.model import Robot
 
-TOLERANCE = 1e-10
+AGREEMENT_TOLERANCE = 1e-10
 
 
 @arm_command()
@@ -27,7 +27,9 @@ def compare(
     arm: Robot,
     samples: Annotated[int, typer.Option(min=1, max=100_000, help="Random states.")] = 100,
     seed: Seed = 0,
-    tolerance: Annotated[float, typer.Option(min=0.0, help="Largest relative disagreement accepted.")] = TOLERANCE,
+    tolerance: Annotated[
+        float, typer.Option(min=0.0, help="Largest relative disagreement accepted.")
+    ] = AGREEMENT_TOLERANCE,
     json: Json = False,
 ) -> None:
     """Run every formulation on random states: disagreement, operations, ns. Exit code 1 if one disagrees."""

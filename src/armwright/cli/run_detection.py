@@ -19,7 +19,7 @@ from armwright.errors import NotSupportedError
 if TYPE_CHECKING:
     from armwright.detection.detection_result import DetectionStudy
 
-FREE, LEARNED = 4, 2  # runs without contact and to learn from, for each with one
+FREE_RUNS, LEARNING_RUNS = 4, 2  # runs without contact and to learn from, for each with one
 
 
 @dataclass(frozen=True)
@@ -86,15 +86,15 @@ def detection(
     settings = {
         "preset": preset,
         "contact": contact,
-        "free": FREE,
-        "learning_runs": LEARNED * count,
+        "free": FREE_RUNS,
+        "learning_runs": LEARNING_RUNS * count,
         "false_alarms": study.false_alarms,
         "spread": ignorance.spread(),
         "robot": robot,
         "load": reading.options(),
     }
     bench = experiment(settings, seed).bench  # what is wrong with it shows here, not in every process
-    done, interrupted = campaign_rows(CampaignPlan("detection", count * (1 + FREE), seed, settings), out, jobs)
+    done, interrupted = campaign_rows(CampaignPlan("detection", count * (1 + FREE_RUNS), seed, settings), out, jobs)
     if done is None:
         fail("interrupted before anything was done", INTERRUPTED, kind="Interrupted")
     told = {**settings, "robot": bench.robot.name, "rate": bench.rate, "spread": bench.spread._asdict(), "seed": seed}

@@ -60,7 +60,7 @@ def tour(
     record = falling.fall(arm, q, duration)
     picture = out / "free_fall.png"
     falling.plot(arm, record, picture)
-    agree = worst <= compare.TOLERANCE
+    agree = worst <= compare.AGREEMENT_TOLERANCE
     if json:
         say_json(
             {

@@ -45,7 +45,7 @@ tool moves in a millisecond at 1 m/s; a surface of 1e5 N/m carries 10 N there.""
 SLIP_SPEED = 0.01
 """Sliding speed at which friction reaches 71 % of its full value, v_s [m/s]: slow next to motions of 0.1 m/s and more.
 A smaller one makes the slope μF/v_s steeper, and needs shorter steps."""
-ROUNDING = 1e-15
+COORDINATE_ROUNDING = 1e-15
 """Coordinates of capsules [m] below this are rounding of frames; as zeros they leave the compiled code."""
 
 
@@ -109,7 +109,7 @@ def contact_pairs(robot: Robot, world: World, capsules: Sequence[LinkCapsule] | 
 
 
 def _tidy(p: Traced) -> Traced:
-    return np.where(np.abs(p) < ROUNDING, 0.0, p)
+    return np.where(np.abs(p) < COORDINATE_ROUNDING, 0.0, p)
 
 
 def _place(tree: Tree, capsule: LinkCapsule, pose: tuple[Any, Any]) -> tuple[Any, Any]:

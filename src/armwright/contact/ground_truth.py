@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-CHUNK = 4096
+STATES_AT_ONCE = 4096
 """States evaluated at once: a batch for the kernel, some megabytes of rows."""
 
 
@@ -148,8 +148,8 @@ def contact_report(
     steps: list[Any] = [np.zeros(0, dtype=np.int64)]
     which: list[Any] = [np.zeros(0, dtype=np.int64)]
     rows: list[Any] = [np.zeros((0, 10))]
-    for begin in range(0, len(positions), CHUNK):
-        part = slice(begin, begin + CHUNK)
+    for begin in range(0, len(positions), STATES_AT_ONCE):
+        part = slice(begin, begin + STATES_AT_ONCE)
         found = [np.zeros((len(positions[part]), 0, 10))]
         if smooth:
             found.append(kernel(robot, touch_rows, pairs=smooth, slip_speed=slip_speed)(positions[part], speeds[part]))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array, Traced
 
-CHUNK = 20_000_000
+NUMBERS_AT_ONCE = 20_000_000
 """Numbers passed to the loop at once: 160 MB, whatever the length of the recording."""
 _REFERENCES = ("q_ref", "qd_ref", "qdd_ref")
 
@@ -95,7 +95,7 @@ def run_monitors(
         for label, value in initial_memory(monitor, n).items():
             loop.set(f"memory_{k}_{label}", np.ravel(value))
     rows = []
-    chunk = max(1, CHUNK // max(1, runs * (n * len(lanes) + len(plan.record_slots))))
+    chunk = max(1, NUMBERS_AT_ONCE // max(1, runs * (n * len(lanes) + len(plan.record_slots))))
     for start in range(0, ticks, chunk):
         part = slice(start, min(start + chunk, ticks))
         length = part.stop - part.start

@@ -35,9 +35,9 @@ LENGTH = 0.5
 RCOND = 0.005
 """Share of the best seen direction below which one is not seen: an error of 0.1 N m would become 40 N where the best
 lever is `LENGTH`."""
-LOST = 1e-14
+ROUNDING_SHARE = 1e-14
 """Share of the largest singular value that is rounding, so that the condition is infinite: 50 units of rounding."""
-DAMPING = 0.02
+LEVER_DAMPING = 0.02
 """Damping of the least squares [m]: forces with levers ≥ 0.2 m come out within 1 %, and 1 N m gives 25 N at most."""
 
 
@@ -115,7 +115,7 @@ def tool_wrench(
     observable[..., :size, :size] = P / weight[:, None] * weight
     explained = np.einsum("...ij,...j->...i", A, weighed)
     with np.errstate(divide="ignore", invalid="ignore"):
-        condition = np.where(s[..., -1] > LOST * best[..., 0], best[..., 0] / s[..., -1], np.inf)
+        condition = np.where(s[..., -1] > ROUNDING_SHARE * best[..., 0], best[..., 0] / s[..., -1], np.inf)
     return WrenchEstimate(
         wrench,
         condition,
@@ -150,7 +150,7 @@ def _function(force_only: bool, damping: float, length: float) -> Callable[..., 
 
 
 @names_culprit
-def wrench_observer(*, force_only: bool = True, damping: float = DAMPING, length: float = LENGTH) -> Monitor:
+def wrench_observer(*, force_only: bool = True, damping: float = LEVER_DAMPING, length: float = LENGTH) -> Monitor:
     """Tool wrench at every tick from the ``tau_ext`` of an earlier observer: output ``wrench_ext``, (3,) or (6,).
 
     Args:

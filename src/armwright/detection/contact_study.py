@@ -16,7 +16,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.contact.detectors import ThresholdFit, TwoSpeed, check_above_noise
-from armwright.contact.detectors.threshold_learning import RATE
+from armwright.contact.detectors.threshold_learning import DEFAULT_FALSE_ALARMS
 from armwright.contact.monitor import Monitor
 from armwright.control.law import Law
 from armwright.detection.detection_result import DetectionStudy, DetectorCurve
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 Part = TypeVar("Part")
-CHUNK = 1000
+RUNS_PER_CHUNK = 1000
 
 
 def in_memory(
     rows: Callable[[int, int], Part],
     items: int,
     *,
-    chunk: int = CHUNK,
+    chunk: int = RUNS_PER_CHUNK,
     progress: Callable[[int, Part], Any] | None = None,
 ) -> tuple[list[Part], bool]:
     """Compute items in chunks; Ctrl-C stops it and keeps what was done.
@@ -90,7 +90,7 @@ def detection_study(
     rate: float = 1000.0,
     substeps: int = 3,
     horizon: float = 0.1,
-    false_alarms: float = RATE,
+    false_alarms: float = DEFAULT_FALSE_ALARMS,
     margin: float | None = None,
     scales: Sequence[float] = SCALES,
     seed: int = 0,
@@ -187,7 +187,7 @@ def detection_study(
     parts, interrupted = in_memory(
         lambda first, last: trials.run([trial(k) for k in range(first, last)]),
         free_runs + runs,
-        chunk=CHUNK,
+        chunk=RUNS_PER_CHUNK,
         progress=lambda done, _: tell(learning_runs + done),
     )
     settings = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from armwright import choices
 from armwright.contact.detectors import TwoSpeed, adaptive_detector, two_speed_detector
-from armwright.contact.detectors.threshold_learning import RATE
+from armwright.contact.detectors.threshold_learning import DEFAULT_FALSE_ALARMS
 from armwright.detection.detection_presets import CONTACTS, preset
 from armwright.detection.study_contacts import study_law, tool_moves
 from armwright.detection.study_runs import StudyBench, Trial, Trials
@@ -36,7 +36,7 @@ DEFAULTS: Mapping[str, Any] = {
     "free": 4,
     "learning_moves": 24,
     "learning_runs": 960,
-    "false_alarms": RATE,
+    "false_alarms": DEFAULT_FALSE_ALARMS,
     "spread": {},
 }
 """preset: arm, rate, sensors (`detection_presets`); robot: another arm, loaded with ``load``. contact: of `CONTACTS`.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from armwright.simulation.sensors import JointSensors
     from armwright.types import Array
 
-LANES = 64  # runs simulated at once: enough to fill the lanes of any processor, few enough to keep memory small
+RUNS_AT_ONCE = 64  # runs simulated at once: enough to fill the lanes of any processor, few enough to keep memory small
 
 __all__ = ["Batch", "Contact", "Population", "Spread", "StudyBench", "StudyPush", "Wall"]
 
@@ -234,8 +234,8 @@ class Trials:
         shapes = (shape[:1], shape[:1], (*shape, len(self.scales)), shape, shape, *[(*shape, len(self.scales))] * 2)
         out = Verdicts(*(np.full(size, np.nan) for size in shapes))
         for (move, touched), members in groups.items():
-            for first in range(0, len(members), LANES):
-                rows = members[first : first + LANES]
+            for first in range(0, len(members), RUNS_AT_ONCE):
+                rows = members[first : first + RUNS_AT_ONCE]
                 seeds = [np.random.SeedSequence(self.seed, spawn_key=(trials[k].item,)) for k in rows]
                 seeds *= 2 if len(rows) == 1 else 1  # a lane alone is compiled as scalars, which round differently
                 batch = self.bench.run(self.moves[move], seeds, self.contact if touched else None, self.horizon)

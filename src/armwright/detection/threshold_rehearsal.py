@@ -11,8 +11,8 @@ import numpy as np
 
 from armwright.contact.detectors import ThresholdFit, TwoSpeed
 from armwright.contact.detectors.threshold_learning import (
-    MOTIONS,
-    RATE,
+    DEFAULT_FALSE_ALARMS,
+    MOTIONS_TO_SPLIT,
     Runs,
     appended,
     felt_runs,
@@ -21,7 +21,7 @@ from armwright.contact.detectors.threshold_learning import (
 )
 from armwright.contact.detectors.two_speed import TwoSpeedFit, channel_runs, two_speed_from
 from armwright.contact.monitor_run import run_monitors
-from armwright.detection.study_runs import LANES, StudyBench
+from armwright.detection.study_runs import RUNS_AT_ONCE, StudyBench
 
 if TYPE_CHECKING:
     from armwright.contact.monitor import Monitor
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from armwright.motion.trajectory import Reference
 
 LEARNING = 1  # in the seeds of learning runs, with their number: no item of a study has two numbers in its seed
-KEPT = 256
+KEPT_RUNS = 256
 """Runs of each motion where there are fewer than four motions. Every run is then a piece of evidence of its own and has
 to be kept; more of them say nothing about other motions."""
 
@@ -51,7 +51,7 @@ def rehearse(
     *,
     runs: int,
     seed: int,
-    false_alarms: float = RATE,
+    false_alarms: float = DEFAULT_FALSE_ALARMS,
     margin: float | None = None,
     progress: Callable[[float], Any] | None = None,
 ) -> Learned:
@@ -62,21 +62,23 @@ def rehearse(
         trajectories: to rehearse; run k follows number k modulo their count.
         chains: observers by name.
         kinds: two-speed detectors by name.
-        runs: how many; at least two per trajectory, at most `KEPT` of each where there are fewer than four.
+        runs: how many; at least two per trajectory, at most `KEPT_RUNS` of each where there are fewer than four.
         seed: run k has the seed (seed, LEARNING, k).
         false_alarms: that the thresholds are for [1/h].
         margin: see `learn_thresholds`.
         progress: called with the fraction done.
     """
     m, dt = len(trajectories), 1.0 / bench.rate
-    total = max(runs, 2 * m) if m >= MOTIONS else min(max(runs, 2 * m), KEPT * m)
-    gather = merged if m >= MOTIONS else appended
+    total = max(runs, 2 * m) if m >= MOTIONS_TO_SPLIT else min(max(runs, 2 * m), KEPT_RUNS * m)
+    gather = merged if m >= MOTIONS_TO_SPLIT else appended
     refs = []
     felt: dict[tuple[str, str], list[Runs]] = {}
     for i, trajectory in enumerate(trajectories):
         numbers, gathered = range(i, total, m), dict[tuple[str, str], Runs]()
-        for first in range(0, len(numbers), LANES):
-            seeds = [np.random.SeedSequence(seed, spawn_key=(LEARNING, k)) for k in numbers[first : first + LANES]]
+        for first in range(0, len(numbers), RUNS_AT_ONCE):
+            seeds = [
+                np.random.SeedSequence(seed, spawn_key=(LEARNING, k)) for k in numbers[first : first + RUNS_AT_ONCE]
+            ]
             ref, said = _said(bench, trajectory, seeds, chains, kinds)
             gathered = {key: gather(gathered.get(key), runs) for key, runs in said.items()}
         refs.append(ref)

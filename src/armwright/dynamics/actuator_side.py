@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from armwright.types import Traced
 
 
-STILL = 1e-7
+STANDING_MOTOR_SPEED = 1e-7
 """Motor speed [rad/s] below which a motor stands: far above rounding, one turn in two years."""
 
 
@@ -94,10 +94,10 @@ def consistent(motors: Motors, H: Traced, u: Traced, qd: Traced, qdd: Traced, dt
 def friction_sense(speed: Traced, load: Traced) -> Traced:
     """σ (n,): 1 where a motor turns against its load, −1 where the load turns it, 0 at a standstill.
 
-    What turns slower than `STILL` stands: an axis that holds its place has the speed of its rounding errors, whose
-    sign would add or take friction by chance.
+    What turns slower than `STANDING_MOTOR_SPEED` stands: an axis that holds its place has the speed of its rounding
+    errors, whose sign would add or take friction by chance.
     """
-    moving = np.where(np.abs(speed) > STILL, speed, 0.0)
+    moving = np.where(np.abs(speed) > STANDING_MOTOR_SPEED, speed, 0.0)
     return np.sign(moving) * np.sign(load)
 
 

@@ -83,7 +83,7 @@ class Certificate:
         )
 
 
-BLOCK = 16_384
+BOXES_AT_ONCE = 16_384
 
 
 class Tested(NamedTuple):
@@ -114,9 +114,9 @@ def divide(
     seen = 0
     while stack:
         c, h = stack.pop()
-        if len(c) > BLOCK:
-            stack.append((c[BLOCK:], h[BLOCK:]))
-            c, h = c[:BLOCK], h[:BLOCK]
+        if len(c) > BOXES_AT_ONCE:
+            stack.append((c[BOXES_AT_ONCE:], h[BOXES_AT_ONCE:]))
+            c, h = c[:BOXES_AT_ONCE], h[:BOXES_AT_ONCE]
         seen += len(c)
         if seen > most:
             raise NotSupportedError(f"the bound was not proved with {most} boxes; ask for a larger tolerance")
@@ -142,7 +142,7 @@ def _extreme(values: Array, beyond: Callable[[Array], bool]) -> int:
 
 
 NORMS = {1: "1-norm", 2: "2-norm", np.inf: "largest entry"}
-SAMPLES = 4096
+RANDOM_STATES = 4096
 MOST_BOXES = 20_000_000
 EIGEN_SLACK = 1e-12  # relative: eigenvectors in double precision are orthogonal to about 1e-15
 
@@ -391,8 +391,8 @@ class _Norm:
 def _search(problem: _Eigenvalue | _Norm, low: Array, high: Array, seed: int) -> tuple[float, Array]:
     """Return the best of random points, corners and middles after climbing from the best few."""
     rng = np.random.default_rng(seed)
-    inside = rng.random((SAMPLES, low.size))
-    fractions = np.concatenate([inside, rng.integers(0, 3, (SAMPLES, low.size)) / 2.0])
+    inside = rng.random((RANDOM_STATES, low.size))
+    fractions = np.concatenate([inside, rng.integers(0, 3, (RANDOM_STATES, low.size)) / 2.0])
     points = low + (high - low) * fractions
     values, _ = problem.value(points)
     found = [_climb(problem, points[k], low, high) for k in np.argsort(values)[-6:]]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SETTLE = 0.5  # [s] in which the controlled arm comes to rest: eleven time constants of its slowest joint (22.5 rad/s)
 SLIDE_STEP = 0.04  # [s] between corrections of a slide: in it the tool moves by 2 mm at half a second per cell
 SLIDE_PATIENCE = 1.5  # [s] without headway after which a slide is given up: three times what it takes to settle
-SMOOTH = 0.3  # share of a new direction while sliding: noise is averaged over three steps
+DIRECTION_SMOOTHING = 0.3  # share of a new direction while sliding: noise is averaged over three steps
 EPISODE = 0.1  # [s] a shorter gap between touches belongs to the same contact: two time constants of that joint
 
 
@@ -90,7 +90,9 @@ Felt = TypeVar("Felt")
 Progress = Callable[[float, int], Any]
 SLICE = 0.5  # [s] between reports of progress: often enough for a person
 STALLED = 4.0 * SETTLE  # [s] after a motion's end without arriving: something holds the arm
-AT_ONCE = 0.1  # [s] in which an arm that sets out from rest moves by a millimetre or two: it touched before it moved
+SET_OUT_SECONDS = (
+    0.1  # [s] in which an arm that sets out from rest moves by a millimetre or two: it touched before it moved
+)
 
 
 class ExplorationRun(ABC, Generic[Felt]):
@@ -98,7 +100,7 @@ class ExplorationRun(ABC, Generic[Felt]):
 
     reaction: str = "back off"
     patience: float = STALLED
-    at_once: float = AT_ONCE
+    at_once: float = SET_OUT_SECONDS
 
     def __init__(self, session: Session, budget: Budget, progress: Progress | None) -> None:
         """Begin at rest."""

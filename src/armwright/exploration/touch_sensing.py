@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 OMEGA = (22.5, 22.5, 37.5, 60.0, 67.5, 75.0)
 """Natural frequencies of the controller [rad/s], base to tool: those of 000, tuned there for a UR5. They rise as
 the inertia beyond the joint falls; at 500 Hz the fastest is sampled 42 times a period."""
-DAMPING = 0.02  # [m] of the tool's force near singular configurations, the default of `wrench_observer`
+WRENCH_DAMPING = 0.02  # [m] of the tool's force near singular configurations, the default of `wrench_observer`
 
 
 def omega(n: int) -> Any:
@@ -100,7 +100,7 @@ def tool_estimate(kinematics: Robot | None) -> Monitor:
 
 
 def _force_estimate(kinematics: Robot, q: Any, tau_ext: Any) -> Any:
-    return {"wrench_ext": damped_wrench(kinematics, q, tau_ext, DAMPING, LENGTH, force_only=True)}
+    return {"wrench_ext": damped_wrench(kinematics, q, tau_ext, WRENCH_DAMPING, LENGTH, force_only=True)}
 
 
 NOISES = ("position_noise", "velocity_noise", "position_resolution", "velocity_resolution")
@@ -218,9 +218,13 @@ def said(setup: Setup, watch: Sequence[Monitor], world: Any) -> dict[str, Any]:
     }
 
 
-MOTIONS = 4  # each half of them judges the thresholds that the other half shapes: the least that gives two of each
-LANES = 8  # runs of every motion, with noise of their own: the widest vector, so they cost as much as one
-REST = 2.0  # [s] of standing still at the end, a thousand ticks: the noise alone must not reach the thresholds either
+REHEARSED_MOTIONS = (
+    4  # each half of them judges the thresholds that the other half shapes: the least that gives two of each
+)
+RUNS_PER_MOTION = 8  # runs of every motion, with noise of their own: the widest vector, so they cost as much as one
+REST_SECONDS = (
+    2.0  # [s] of standing still at the end, a thousand ticks: the noise alone must not reach the thresholds either
+)
 
 
 def learned_from(motions: Sequence[Trajectory], setup: Setup) -> ThresholdFit:
@@ -229,7 +233,7 @@ def learned_from(motions: Sequence[Trajectory], setup: Setup) -> ThresholdFit:
     quiet = setup.quiet()
     for k, motion in enumerate(motions):
         session = _session(quiet, motion, np.random.SeedSequence([setup.learn_seed, 8, k]))
-        session.run(motion.duration + REST)
+        session.run(motion.duration + REST_SECONDS)
         said = session.recordings()
         stacks.append(np.array(said["tau_ext"]))  # a copy: a view would keep the whole log
         refs.append(session.reference_at(said.time))
@@ -238,9 +242,9 @@ def learned_from(motions: Sequence[Trajectory], setup: Setup) -> ThresholdFit:
 
 def _session(quiet: Loop, motion: Trajectory, seed: np.random.SeedSequence) -> Session:
     """Return several runs side by side; one where noise does not tell them apart, or the law cannot be traced."""
-    seeds = [int(s) for s in seed.generate_state(LANES, np.uint64) >> 1]
+    seeds = [int(s) for s in seed.generate_state(RUNS_PER_MOTION, np.uint64) >> 1]
     noisy = quiet.sensors is not None and quiet.sensors.noisy
-    for count in (LANES, 1) if noisy else (1,):
+    for count in (RUNS_PER_MOTION, 1) if noisy else (1,):
         try:
             return quiet.session(reference=motion, count=count, seed=seeds[:count], check_step=False)
         except TraceError:

@@ -25,7 +25,7 @@ from armwright.graph.expr import Expr, Graph
 from armwright.graph.ops import Op
 from armwright.graph.traced_program import TracedProgram, finish
 
-SAME = 1e-12  # numbers that differ by rounding only
+SAME_NUMBER_DIFFERENCE = 1e-12  # numbers that differ by rounding only
 Angles = tuple[tuple[int, int], ...]
 """An angle: (atom, whole-number multiple), atoms ascending."""
 
@@ -115,7 +115,7 @@ def oriented(angle: Angles, is_sine: bool) -> tuple[Wave, int]:
 def accumulate(out: Sum, term: Term, value: float) -> None:
     """Add a term to a sum; what cancels but for rounding vanishes."""
     known = out.get(term, 0.0)
-    if abs(known + value) <= SAME * abs(value):
+    if abs(known + value) <= SAME_NUMBER_DIFFERENCE * abs(value):
         out.pop(term, None)
     else:
         out[term] = known + value
@@ -150,7 +150,7 @@ def _lowered(total: Sum) -> Sum:
         if partner is None:  # sin 2A
             left, pairs = 0.0, [(first, 2.0)]
         else:
-            left = next((way for way in ways if math.isclose(way, beside, rel_tol=SAME)), value)
+            left = next((way for way in ways if math.isclose(way, beside, rel_tol=SAME_NUMBER_DIFFERENCE)), value)
             pairs = ways[left]
         new = []
         for pair, factor in pairs:
@@ -178,8 +178,8 @@ def _partner(rest: list[Wave], difference: Angles, is_sine: bool) -> tuple[tuple
     return tuple(sorted([*rest, wave])), sign
 
 
-MOST_TERMS = 4_000  # exponentials of a program that is still readable
-EVERY = 99  # a depth that no equation has
+MOST_EXPONENTIALS = 4_000  # exponentials of a program that is still readable
+ANY_DEPTH = 99  # a depth that no equation has
 
 
 class OrderedGraph(Graph):
@@ -228,7 +228,7 @@ def collect(program: TracedProgram, *, to_read: bool = True) -> TracedProgram | 
         expansion = expand(program, graph)
     except TooLongError:
         return None
-    if sum(len(poly) for result in expansion.results for poly in result) > MOST_TERMS:
+    if sum(len(poly) for result in expansion.results for poly in result) > MOST_EXPONENTIALS:
         return None
     writer = _TermWriter(graph, program, expansion.atoms, to_read)
     outputs = []
@@ -244,7 +244,7 @@ class _TermWriter:
 
     def __init__(self, graph: Graph, program: TracedProgram, atoms: list[Atom], to_read: bool) -> None:
         self.graph, self.atoms, self.to_read = graph, atoms, to_read
-        self.depth = 1 if to_read else EVERY
+        self.depth = 1 if to_read else ANY_DEPTH
         self.vectors = {k for k, signal in enumerate(program.inputs) if signal.shape}
         # q of an arm that turns and slides: its lengths are no rates to collect by
         self.coordinates = {atom.node.value[0] for atom in atoms if atom.is_angle}
@@ -334,7 +334,7 @@ class _TermWriter:
         g = self.graph
         front, rest = _taken_out(products)
         number = min((product.number for product in products), key=abs)
-        if any(abs(p.number / number - round(p.number / number)) > SAME for p in products):
+        if any(abs(p.number / number - round(p.number / number)) > SAME_NUMBER_DIFFERENCE for p in products):
             number = 1.0
         rest = [Product(product.number / number, product.factors) for product in rest]
         parts: list[list[Product]] = []
@@ -382,7 +382,7 @@ def _ratio(a: list[Product], b: list[Product]) -> float | None:
         return None
     ratio = a[0].number / b[0].number
     whole = ratio if abs(ratio) >= 1.0 else 1.0 / ratio
-    same = abs(whole - round(whole)) <= SAME and all(
-        math.isclose(p.number, ratio * r.number, rel_tol=SAME) for p, r in zip(a, b, strict=True)
+    same = abs(whole - round(whole)) <= SAME_NUMBER_DIFFERENCE and all(
+        math.isclose(p.number, ratio * r.number, rel_tol=SAME_NUMBER_DIFFERENCE) for p, r in zip(a, b, strict=True)
     )
     return ratio if same else None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 STREAM = 0x6A6F696E74730001  # second word of the key: noise of joint sensors; other uses take other streams
 MOST_SEED = 2**64 - 1
-AHEAD = 256  # ticks that `NormalSource.row` computes at once
+TICKS_AHEAD = 256  # ticks that `NormalSource.row` computes at once
 _P, _I, _U = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64
 
 
@@ -154,8 +154,8 @@ class NormalSource:
 
     def row(self, tick: int) -> Array:
         """Normals (width,) of the first simulation at one tick; those of the next ticks are computed with them."""
-        if self._rows is None or not 0 <= tick - self._first < AHEAD:
-            self._rows, self._first = normals(self.words[:1], tick, AHEAD, self.width)[0], tick
+        if self._rows is None or not 0 <= tick - self._first < TICKS_AHEAD:
+            self._rows, self._first = normals(self.words[:1], tick, TICKS_AHEAD, self.width)[0], tick
         row: Array = self._rows[tick - self._first]
         return row
 

@@ -10,7 +10,8 @@ is put back.
 attributes of objects (bound methods, callable instances, whatever these hold), closures, defaults, globals that the
 code names (and the functions among them), attributes of classes and of the user's modules that it names; lists,
 dictionaries, sets, deques, arrays; NumPy's and Python's random generators. Not seen are generators and iterators in
-use, files, sockets, the insides of compiled extensions, more than `MOST` places, and arrays beyond `LARGEST` bytes.
+use, files, sockets, the insides of compiled extensions, more than `MOST_OBJECTS` places, and arrays beyond
+`LARGEST_COPIED_BYTES` bytes.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from numpy.typing import NDArray
 
 from armwright.errors import TraceError
 
-MOST = 20_000
-LARGEST = 1 << 26
+MOST_OBJECTS = 20_000
+LARGEST_COPIED_BYTES = 1 << 26
 _LIBRARIES = {"armwright", "numpy", "scipy", "llvmlite"}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _MISSING = object()
@@ -76,11 +77,11 @@ class KeptState:
                 put(held)
 
     def _place(self, name: str, look: Callable[[], Any], put: Callable[[Any], None]) -> None:
-        if len(self._places) < MOST:
+        if len(self._places) < MOST_OBJECTS:
             self._places.append((name, look(), look, put))
 
     def _see(self, name: str, value: object) -> None:
-        if isinstance(value, _PLAIN) or id(value) in self._seen or len(self._places) >= MOST:
+        if isinstance(value, _PLAIN) or id(value) in self._seen or len(self._places) >= MOST_OBJECTS:
             return
         self._seen[id(value)] = value  # held, so that no other object gets its number
         if isinstance(value, types.MethodType):
@@ -168,7 +169,7 @@ class KeptState:
     def _see_array(self, name: str, value: NDArray[Any]) -> None:
         if value.dtype.hasobject:
             self._place(name, lambda: list(value.ravel()), lambda held: _put_objects(value, held))
-        elif value.flags.writeable and value.nbytes <= LARGEST:
+        elif value.flags.writeable and value.nbytes <= LARGEST_COPIED_BYTES:
             self._place(name, value.copy, lambda held: np.copyto(value, held))
 
 

@@ -22,9 +22,9 @@ from armwright.graph.expr import Expr, Graph, rebuilt
 from armwright.graph.ops import TRIGONOMETRIC, Op
 from armwright.graph.traced_program import Node, TracedProgram, finish
 
-MOST_TERMS = 8  # of a sum that is searched for pairs
+MOST_SUMMANDS = 8  # of a sum that is searched for pairs
 MOST_FACTORS = 12  # of a product that is taken apart
-SAME = 1e-14  # constants that differ by rounding only
+SAME_CONSTANT_DIFFERENCE = 1e-14  # constants that differ by rounding only
 
 
 class Product(NamedTuple):
@@ -93,7 +93,7 @@ class _Merger:
         stack = [(x, sign)]
         while stack:
             y, s = stack.pop()
-            if y.op in (Op.ADD, Op.SUB) and len(out) + len(stack) < MOST_TERMS:
+            if y.op in (Op.ADD, Op.SUB) and len(out) + len(stack) < MOST_SUMMANDS:
                 stack += [(y.operands[1], s if y.op is Op.ADD else -s), (y.operands[0], s)]
             elif y.op is Op.NEG:
                 stack.append((y.operands[0], -s))
@@ -125,10 +125,10 @@ class _Merger:
 
     def merge(self, x: Product, y: Product) -> Expr | None:
         """Return x + y as one term: like terms, or an addition theorem; None if neither applies."""
-        opposite = math.isclose(x.number, -y.number, rel_tol=SAME)
+        opposite = math.isclose(x.number, -y.number, rel_tol=SAME_CONSTANT_DIFFERENCE)
         if x.factors == y.factors:
             return self.product(Product(0.0 if opposite else x.number + y.number, x.factors))
-        if not (opposite or math.isclose(x.number, y.number, rel_tol=SAME)):
+        if not (opposite or math.isclose(x.number, y.number, rel_tol=SAME_CONSTANT_DIFFERENCE)):
             return None
         common = x.factors & y.factors
         pairs = [[self.graph.nodes[k] for k in (t.factors - common).elements()] for t in (x, y)]
@@ -187,7 +187,7 @@ def _combine(a: Angle, b: Angle, sign: int) -> Angle:
     return _angle(parts, a.constant + sign * b.constant)
 
 
-WORTH, SHORT = (
+WORTH_OPERATIONS, SHORT_OPERATIONS = (
     3,
     300,
 )  # a collected form may have this many times the operations of one with shared terms, plus this many
@@ -197,7 +197,7 @@ TRIG = 15  # multiplications that cost as much as a sine in C
 def readable(program: TracedProgram) -> TracedProgram:
     """Return the collected form, or one with merged angles where the collected form is too long to read."""
     collected, merged = collect(program), merge_angles(program)
-    if collected is None or collected.counts.flops > WORTH * merged.counts.flops + SHORT:
+    if collected is None or collected.counts.flops > WORTH_OPERATIONS * merged.counts.flops + SHORT_OPERATIONS:
         return merged
     return collected
 

@@ -57,7 +57,7 @@ def once(make: Callable[[], T]) -> Callable[[], T]:
     return get
 
 
-BLOCK = 4096  # rows for which a broadcast input is repeated
+REPEATED_ROWS = 4096  # rows for which a broadcast input is repeated
 ROWS_PER_THREAD = 4096  # below this, a thread costs more than it saves
 _threads = 0
 _pool: ThreadPoolExecutor | None = None
@@ -177,11 +177,11 @@ def _run_part(runner: Runner, inputs: list[Any], outputs: list[Any], low: int, h
         return runner([a if len(a) == 1 else a[low:high] for a in inputs], [o[low:high] for o in outputs], high - low)
     status = 0
     copies = {
-        k: np.ascontiguousarray(np.broadcast_to(inputs[k], (min(BLOCK, high - low), inputs[k].shape[1])))
+        k: np.ascontiguousarray(np.broadcast_to(inputs[k], (min(REPEATED_ROWS, high - low), inputs[k].shape[1])))
         for k in repeated
     }
-    for start in range(low, high, BLOCK):
-        stop = min(high, start + BLOCK)
+    for start in range(low, high, REPEATED_ROWS):
+        stop = min(high, start + REPEATED_ROWS)
         part = [copies[k] if k in copies else a[start:stop] for k, a in enumerate(inputs)]
         status |= runner(part, [o[start:stop] for o in outputs], stop - start)
     return status

@@ -23,8 +23,8 @@ from armwright.errors import ArmwrightError, InputError
 if TYPE_CHECKING:
     from armwright.types import Array
 
-STEPS = 60
-GAIN = 1e-9
+MOST_NEWTON_STEPS = 60
+OBJECTIVE_DECREASE = 1e-9
 """Decrease of the objective, relative to N, at which Newton stops."""
 LEAST_SIZE = 0.01
 """[m] A point mass in the description is taken for a ball of this radius of gyration."""
@@ -101,7 +101,7 @@ def consistent_parameters(
         return float(0.5 * (x @ A @ x) - b @ x + weight * far)
 
     value, steps = objective(x), 0
-    for steps in range(1, STEPS + 1):  # noqa: B007 - counted
+    for steps in range(1, MOST_NEWTON_STEPS + 1):  # noqa: B007 - counted
         inverse = np.linalg.inv(pseudo_inertia(x[: 10 * bodies].reshape(bodies, 10)))
         pull = np.einsum("bij,kji->bk", P0 - inverse, _UNITS).ravel()
         half = np.einsum("bij,kjl->bkil", inverse, _UNITS)
@@ -124,7 +124,7 @@ def consistent_parameters(
                 break
         if length >= 1e-10:
             x = x + length * step
-        if value - new < GAIN * rows:
+        if value - new < OBJECTIVE_DECREASE * rows:
             break
         value = new
     P = pseudo_inertia(x[: 10 * bodies].reshape(bodies, 10))

@@ -20,11 +20,11 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from armwright.types import Array
 
-FASTEST = 60.0
+FASTEST_JOINT = 60.0
 """[rad/s] A joint angle that changes faster is in degrees, or not an angle."""
 LARGEST_CURRENT = 500.0
 """[A] A larger motor current is in milliamperes."""
-SLOWEST = 0.1
+LARGEST_STAMP_GAP = 0.1
 """[s] Motion is not bridged between stamps farther apart; a log where more than a fifth are is too slow."""
 
 
@@ -135,7 +135,7 @@ def unit_doubts(log: Log) -> list[str]:
     doubts = []
     span = float(np.abs(log.q).max())
     fast = float(np.abs(log.qd).max())
-    if span > 4.0 * np.pi + 1e-9 or fast > FASTEST:
+    if span > 4.0 * np.pi + 1e-9 or fast > FASTEST_JOINT:
         doubts.append(
             f"log {log.name!r}: positions reach {span:.4g} and speeds {fast:.4g}; that looks like degrees, radians are "
             "needed (q·π/180)"
@@ -152,18 +152,19 @@ def unit_doubts(log: Log) -> list[str]:
             f"log {log.name!r}: stamps are {step:.4g} apart; that looks like milliseconds or microseconds, seconds are "
             "needed"
         )
-    elif np.mean(steps > SLOWEST) > 0.2:
+    elif np.mean(steps > LARGEST_STAMP_GAP) > 0.2:
         doubts.append(
-            f"log {log.name!r}: {1.0 / step:.3g} rows a second; more than {1.0 / SLOWEST:g} are needed, 100 are usual"
+            f"log {log.name!r}: {1.0 / step:.3g} rows a second; "
+            f"more than {1.0 / LARGEST_STAMP_GAP:g} are needed, 100 are usual"
         )
     return doubts
 
 
 LEAST_ORDERED = 0.5
 """Share of rows that must be in order of time; below, the column is not a time."""
-FAR = 5.0
+STRAY_STAMP_SECONDS = 5.0
 """[s] A few rows farther than this from all others in time were not stamped."""
-JUMP = 0.05
+POSITION_JUMP = 0.05
 """[rad] Positions that differ by more from the path that the speeds give, for a few rows, are wrong."""
 LONGEST_JUMP = 3
 """Rows that a jump may last and still be distinguished from a motion."""
@@ -251,7 +252,9 @@ def in_order(time: Array) -> Any:
 def alone(time: Array) -> Any:
     """Return the mask (T,) of a few rows that are far in time from all others: stamps that were not set."""
     steps = np.diff(time)
-    far = max(FAR, 100.0 * float(np.median(steps))) if len(steps) else FAR  # whatever the unit of time is
+    far = (
+        max(STRAY_STAMP_SECONDS, 100.0 * float(np.median(steps))) if len(steps) else STRAY_STAMP_SECONDS
+    )  # whatever the unit of time is
     edges = np.concatenate([[0], np.flatnonzero(steps > far) + 1, [len(time)]])
     out = np.zeros(len(time), bool)
     for start, stop in pairwise(edges.tolist()):
@@ -269,13 +272,13 @@ def departures(time: Array, q: Array, qd: Array, span: int = 1) -> Array:
 def jumps(time: Array, q: Array, qd: Array) -> Any:
     """Return the mask (T,) of rows that leave the path and return within `LONGEST_JUMP` rows, or start or end off."""
     strange = np.zeros(len(time), bool)
-    far = departures(time, q, qd) > JUMP if len(time) > 1 else np.zeros(0, bool)
+    far = departures(time, q, qd) > POSITION_JUMP if len(time) > 1 else np.zeros(0, bool)
     for k in np.flatnonzero(far):
         if strange[k]:  # already the way back
             continue
         for span in range(2, LONGEST_JUMP + 2):
             stop = k + span
-            if stop < len(time) and departures(time[[k, stop]], q[[k, stop]], qd[[k, stop]])[0] <= JUMP:
+            if stop < len(time) and departures(time[[k, stop]], q[[k, stop]], qd[[k, stop]])[0] <= POSITION_JUMP:
                 strange[k + 1 : stop] = True
                 break
         else:

@@ -27,7 +27,7 @@ from armwright.dynamics import inverse_dynamics
 from armwright.errors import InputError
 from armwright.identify.current_log import Log
 from armwright.identify.filtered_log import even_samples
-from armwright.identify.gram_matrices import MOVING
+from armwright.identify.gram_matrices import MOVING_SPEED
 from armwright.identify.log_checks import check_log
 from armwright.robot.parts import CurrentMap
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-STILL = 1e-4
+STILL_SPEED = 1e-4
 """[rad/s] All joints slower, for a while: the controller's target holds gravity only."""
-AROUND = 10
+STILL_MARGIN_ROWS = 10
 """Rows before and after that must be still, too: targets move before the arm does."""
-FINEST = 1e-9
+CURRENT_DIGIT = 1e-9
 """[A] Last digit of currents that were not rounded."""
 SURE_GAIN = 0.01
 """Standard error of a slope, relative, up to which a gain counts as seen."""
@@ -127,8 +127,8 @@ def gains_from_targets(logs: Sequence[Log], assumed: float | None = None) -> Tar
 
 def _still(log: Log) -> Array:
     """Mask of rows that stand still together with the rows around them."""
-    moved = (np.abs(log.qd) >= STILL).any(axis=1).astype(float)
-    return np.asarray(np.convolve(moved, np.ones(2 * AROUND + 1), mode="same") < 0.5)
+    moved = (np.abs(log.qd) >= STILL_SPEED).any(axis=1).astype(float)
+    return np.asarray(np.convolve(moved, np.ones(2 * STILL_MARGIN_ROWS + 1), mode="same") < 0.5)
 
 
 class _Slope:
@@ -162,13 +162,13 @@ class _Slope:
 def _digit(values: Array) -> float:
     """Smallest step between the numbers of a column: their last digit."""
     steps = np.diff(np.unique(values))
-    return float(steps[steps > FINEST].min(initial=1.0)) if (steps > FINEST).any() else FINEST
+    return float(steps[steps > CURRENT_DIGIT].min(initial=1.0)) if (steps > CURRENT_DIGIT).any() else CURRENT_DIGIT
 
 
-SURE = 0.25
+GAIN_RELATIVE_DEVIATION = 0.25
 """Relative deviation of k up to which it counts as determined: two of them within ±50 %."""
-LEAST_BLOCKS = 10
-BLOCK = 1.0
+LEAST_GAIN_BLOCKS = 10
+BLOCK_SECONDS = 1.0
 """[s] Residuals of neighbouring samples are alike; those of neighbouring blocks are taken for independent."""
 
 
@@ -226,7 +226,7 @@ def fit_current_map(
         cutoff: of the low-pass on all columns and the current alike [Hz], None without.
     """
     tau, rotors, dry, qd, current, moving = current_rows(logs, robot, rate=rate, cutoff=cutoff)
-    per = max(1, round(BLOCK * rate))
+    per = max(1, round(BLOCK_SECONDS * rate))
 
     def fitted(torque: Array) -> list[Array]:
         each = [
@@ -238,12 +238,15 @@ def fit_current_map(
     if not np.isfinite(columns[0]).any():
         most = int(moving.sum(axis=0).max())
         raise InputError(
-            f"current map: joints move for {most / rate:.1f} s at most; {LEAST_BLOCKS * BLOCK:g} s are needed"
+            f"current map: joints move for {most / rate:.1f} s at most; "
+            f"{LEAST_GAIN_BLOCKS * BLOCK_SECONDS:g} s are needed"
         )
     if rotor_doubt:
         columns[1] = np.hypot(columns[1], np.abs(fitted(tau + rotor_doubt * rotors)[0] / columns[0] - 1.0))
     with np.errstate(invalid="ignore"):
-        determined = tuple(bool(share < SURE and k > 0.0) for k, share in zip(columns[0], columns[1], strict=True))
+        determined = tuple(
+            bool(share < GAIN_RELATIVE_DEVIATION and k > 0.0) for k, share in zip(columns[0], columns[1], strict=True)
+        )
     k, share, b, coulomb, viscous, line, curve = columns
     return FittedDrives(k, share, b, coulomb, viscous, line, curve, determined)
 
@@ -269,7 +272,7 @@ def current_rows(
             )
             signals = (rigid, rigid - links, np.sign(piece.qd), piece.qd, piece.current)
             filtered = [prepared.filter.without_phase(x) for x in signals]
-            parts.append((*filtered, np.abs(piece.qd) > MOVING))
+            parts.append((*filtered, np.abs(piece.qd) > MOVING_SPEED))
     tau, rotor, dry, qd, current, moving = (np.concatenate(column) for column in zip(*parts, strict=True))
     return tau, rotor, dry, qd, current, moving
 
@@ -286,7 +289,7 @@ def regress_current(
         current: (T,) [A].
         per: samples a block; within one, errors may be alike.
     """
-    if len(tau) < LEAST_BLOCKS * per:
+    if len(tau) < LEAST_GAIN_BLOCKS * per:
         return (np.nan,) * 7
     A = np.stack([tau, dry, qd, np.ones_like(tau)], axis=1)
     inverse = np.linalg.pinv(A.T @ A)

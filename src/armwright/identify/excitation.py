@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from armwright.world import World
     from armwright.world.arm_capsules import LinkCapsules
 
-TRIES = 500
+RANDOM_GAP_STATES = 500
 OFTEN_APART = 0.5
 """Share of random postures in which two links must be apart to be worth keeping apart: neighbours always overlap."""
 
@@ -69,12 +69,12 @@ def own_pairs(robot: Robot, capsules: LinkCapsules) -> tuple[tuple[int, int], ..
         r = capsules.radius
         return np.array([segment_segment(*ends[i], *ends[j]) - r[i] - r[j] for i, j in tried])
 
-    found = np.asarray(compiled(gaps, robot)(random_states(robot, TRIES)[0]))
+    found = np.asarray(compiled(gaps, robot)(random_states(robot, RANDOM_GAP_STATES)[0]))
     apart = np.mean(found > 0.0, axis=0) >= OFTEN_APART
     return tuple(pair for pair, keep in zip(tried, apart, strict=True) if keep)
 
 
-GRID = 4000
+PEAK_SAMPLES = 4000
 """Samples of a period at which peaks are looked for."""
 
 
@@ -105,9 +105,9 @@ class Excitation:
 
     def peaks(self) -> tuple[Array, Array, Array, Array]:
         """Return lowest and highest position, largest speed and acceleration (n,): bounds at all times."""
-        t: Array = np.asarray(np.arange(GRID) * (self.period / GRID), dtype=np.float64)
+        t: Array = np.asarray(np.arange(PEAK_SAMPLES) * (self.period / PEAK_SAMPLES), dtype=np.float64)
         q, qd, qdd = self.reference(t)
-        beyond = 1.0 / np.cos(np.pi * len(self.sine) / GRID)
+        beyond = 1.0 / np.cos(np.pi * len(self.sine) / PEAK_SAMPLES)
         swing = q - self.centre
         low = self.centre - beyond * np.abs(np.minimum(swing, 0.0)).max(axis=0) - _slack(swing, beyond)
         high = self.centre + beyond * np.maximum(swing, 0.0).max(axis=0) + _slack(swing, beyond)
@@ -139,15 +139,15 @@ def at_rest(harmonics: int) -> tuple[Array, Array]:
     return bases[0], bases[1]
 
 
-SAMPLES = 100
+OPTIMISED_INSTANTS = 100
 """Instants at which the optimiser looks at a motion."""
 STIFF = 400.0
 """Penalty of a limit that is exceeded by all of itself, relative to one unit of log-determinant per parameter."""
-NEAR = 0.02
+SHAPE_CLEARANCE = 0.02
 """[m] kept from shapes while optimising."""
-STEP = 1e-4
+JOINT_DIFFERENCE = 1e-4
 """[rad] of finite differences."""
-SHRINK = 0.97
+AMPLITUDE_FACTOR = 0.97
 SAGITTA = 1e-3
 """[m] of extra clearance about the chords between instants; the motion bulges by far less."""
 
@@ -271,7 +271,7 @@ class _Problem:
     def __init__(self, model: Structure, space: MotionSpace, sigma: Array, period: float, A: Array, B: Array) -> None:
         self.model, self.space, self.sigma, self.period = model, space, sigma, period
         self.A, self.B, self.n = A, B, model.robot.n
-        self.t: Array = np.asarray(np.arange(SAMPLES) * (period / SAMPLES), dtype=np.float64)
+        self.t: Array = np.asarray(np.arange(OPTIMISED_INSTANTS) * (period / OPTIMISED_INSTANTS), dtype=np.float64)
 
     def start(self, rng: np.random.Generator) -> Array:
         half = 0.5 * (self.space.upper - self.space.lower)
@@ -290,9 +290,9 @@ class _Problem:
 
     def value_and_slope(self, x: Array) -> tuple[float, Array]:
         """Return objective and gradient by forward differences, all points in one batch of the compiled regressor."""
-        X = np.concatenate([x[None], x + STEP * np.eye(len(x))])
+        X = np.concatenate([x[None], x + JOINT_DIFFERENCE * np.eye(len(x))])
         values = self.values(X)
-        return float(values[0]), (values[1:] - values[0]) / STEP
+        return float(values[0]), (values[1:] - values[0]) / JOINT_DIFFERENCE
 
     def values(self, X: Array) -> Array:
         q, qd, qdd = fourier(self.t, self.period, *self.parts(X))
@@ -310,7 +310,7 @@ class _Problem:
         shares = [np.abs(q - 0.5 * (s.upper + s.lower)) / half, np.abs(qd) / s.velocity, np.abs(qdd) / s.acceleration]
         shares.append(np.abs(tau) / s.torque)
         total = sum(np.mean(np.maximum(share - 0.98, 0.0) ** 2, axis=(-2, -1)) for share in shares)
-        near = np.maximum((NEAR - s.among.clearance(q)) / 0.1, 0.0)
+        near = np.maximum((SHAPE_CLEARANCE - s.among.clearance(q)) / 0.1, 0.0)
         return np.asarray(total + np.mean(near**2, axis=-1))
 
     def judged(self, motion: Excitation) -> tuple[float, Excitation]:
@@ -368,13 +368,13 @@ def _fitted(robot: Robot, motion: tuple[Array, Array, Array, float], space: Moti
     centre = np.clip(centre, space.lower + 1e-3, space.upper - 1e-3)
     nothing = np.zeros(0)
     for k in range(200):
-        size = SHRINK**k if k < 199 else 0.0
+        size = AMPLITUDE_FACTOR**k if k < 199 else 0.0
         found = Excitation(period, centre, size * sine, size * cosine, nothing, (), np.nan)
         low, high, speed, push = found.peaks()
         inside = (low >= space.lower).all() and (high <= space.upper).all()
         if not (inside and (speed <= space.velocity).all() and (push <= space.acceleration).all()):
             continue
-        q, qd, qdd = found.reference(np.linspace(0.0, period, GRID + 1))
+        q, qd, qdd = found.reference(np.linspace(0.0, period, PEAK_SAMPLES + 1))
         if (np.abs(inverse_dynamics(robot, q, qd, qdd)) > space.torque).any():
             continue
         gap = float(space.among.clearance(q).min())

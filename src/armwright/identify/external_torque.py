@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.detectors.friction_band import SETTLING, friction_band_detector
+from armwright.contact.detectors.friction_band import SETTLING_SECONDS, friction_band_detector
 from armwright.contact.monitor_run import MonitorStream
 from armwright.contact.observers.geared_momentum import geared_momentum_observer
 from armwright.contact.wrench_estimate import tool_wrench
@@ -30,7 +30,14 @@ from armwright.identify.filtered_log import GAP, even_samples
 from armwright.identify.gear_friction import TERMS
 from armwright.identify.gram_matrices import chunks
 from armwright.identify.identifiable import structure
-from armwright.identify.identified import REST, Bands, Identified, Load, PayloadEstimate, payload_parameters
+from armwright.identify.identified import (
+    RESTING_BAND_FACTOR,
+    Bands,
+    Identified,
+    Load,
+    PayloadEstimate,
+    payload_parameters,
+)
 from armwright.identify.log_checks import check_log
 from armwright.kinematics import condition_number
 
@@ -109,17 +116,17 @@ class Ticking:
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]), out
 
 
-RATE = 100.0
+OBSERVER_RATE = 100.0
 """[Hz] of the observer's ticks."""
-OBSERVER = 20.0
+LOG_OBSERVER_GAIN = 20.0
 """[1/s] gain of the momentum observer: 63 % of a contact after 50 ms."""
 DEVIATIONS = 9.0
 """Band of a moving joint, in residual deviations of contact-free motion: residuals are ripple, not Gaussian noise,"""
-BEYOND = 1.3
+SEEN_TORQUE_FACTOR = 1.3
 """and at least this many times the largest that was seen."""
 
 
-def observer_of(identified: Identified, gain: float = OBSERVER) -> Monitor:
+def observer_of(identified: Identified, gain: float = LOG_OBSERVER_GAIN) -> Monitor:
     """Return the momentum observer with the friction that was identified."""
     return geared_momentum_observer(gain, identified.friction.coefficients, dahl=identified.friction.dahl)
 
@@ -174,7 +181,11 @@ class Residual:
 
 @names_culprit
 def residuals(
-    identified: Identified, log: Log, *, payload: PayloadEstimate | ArrayLike | None = None, gain: float = OBSERVER
+    identified: Identified,
+    log: Log,
+    *,
+    payload: PayloadEstimate | ArrayLike | None = None,
+    gain: float = LOG_OBSERVER_GAIN,
 ) -> Residual:
     """Observe the external torque of a whole log, causally: momentum observer, friction with memory and load.
 
@@ -188,15 +199,15 @@ def residuals(
         >>> residuals(model, log).tau_ext  # (K, n) [N m]
     """
     check_log(log, identified.robot)
-    ticking = Ticking(observer_of(identified, gain), carrying(identified, payload), RATE)
+    ticking = Ticking(observer_of(identified, gain), carrying(identified, payload), OBSERVER_RATE)
     t, q, out = ticking.push(log.t, log.q, log.qd, log.current * identified.gains)
     return Residual(t, out["tau_ext"], q, _settled(t, out["resting"] > 0.0))
 
 
 def _settled(t: Array, resting: Any) -> Any:
-    """Mark what lies more than `SETTLING` after a rest, or after the beginning of an unbroken part, (K, n)."""
-    ticks = int(SETTLING * RATE) + 1
-    begins = np.concatenate([[True], np.diff(t) > 1.5 / RATE])
+    """Mark what lies more than `SETTLING_SECONDS` after a rest, or after the beginning of an unbroken part, (K, n)."""
+    ticks = int(SETTLING_SECONDS * OBSERVER_RATE) + 1
+    begins = np.concatenate([[True], np.diff(t) > 1.5 / OBSERVER_RATE])
     count = np.cumsum(resting | begins[:, None], axis=0)
     before = np.concatenate([np.zeros((ticks, resting.shape[1])), count])[: len(t)]
     return count == before
@@ -209,7 +220,7 @@ def learn_bands(
     *,
     payloads: Sequence[PayloadEstimate | ArrayLike | None] | None = None,
     deviations: float = DEVIATIONS,
-    rest: float = REST,
+    rest: float = RESTING_BAND_FACTOR,
 ) -> Bands:
     """Learn from logs without contact how large the external torque of a moving joint gets; no other signal is needed.
 
@@ -239,7 +250,7 @@ def learn_bands(
         sigma = np.sqrt(squares / count)
     # a joint that never moved has shown nothing: its Coulomb friction is what it may be wrong by
     unseen = rest * np.maximum(identified.friction.coefficients[:, 2], 1e-3)
-    motion = np.where(count > 0, np.maximum(deviations * sigma, BEYOND * largest), unseen)
+    motion = np.where(count > 0, np.maximum(deviations * sigma, SEEN_TORQUE_FACTOR * largest), unseen)
     return Bands(sigma, largest, motion, rest, float(sum(log.duration for log in many)))
 
 

@@ -17,7 +17,14 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.identify.current_log import Log
-from armwright.identify.external_torque import OBSERVER, RATE, Ticking, carrying, detector_of, observer_of
+from armwright.identify.external_torque import (
+    LOG_OBSERVER_GAIN,
+    OBSERVER_RATE,
+    Ticking,
+    carrying,
+    detector_of,
+    observer_of,
+)
 from armwright.identify.felt_contacts import FoundContact, Ticks, contacts_of
 from armwright.identify.identified import Bands, Identified, PayloadEstimate
 from armwright.identify.log_checks import check_log
@@ -48,7 +55,7 @@ class Feeler:
         *,
         bands: Bands | None = None,
         payload: PayloadEstimate | ArrayLike | None = None,
-        gain: float = OBSERVER,
+        gain: float = LOG_OBSERVER_GAIN,
     ) -> None:
         """Prepare for an arm; arguments as `feel`."""
         known = bands or identified.bands
@@ -58,7 +65,7 @@ class Feeler:
             raise InputError(f"feel: bands of {len(known.motion)} joints, the arm has {identified.n}")
         self.identified = identified
         monitors = (observer_of(identified, gain), detector_of(identified, known))
-        self._ticking = Ticking(monitors, carrying(identified, payload), RATE)
+        self._ticking = Ticking(monitors, carrying(identified, payload), OBSERVER_RATE)
 
     def push(self, t: ArrayLike, q: ArrayLike, qd: ArrayLike, current: ArrayLike) -> Ticks:
         """Take the next samples, t (k,) [s] and q, qd, current (k, n); return the ticks that are known by now."""
@@ -84,7 +91,7 @@ def feel(
     *,
     bands: Bands | None = None,
     payload: PayloadEstimate | ArrayLike | None = None,
-    gain: float = OBSERVER,
+    gain: float = LOG_OBSERVER_GAIN,
     isolate: bool = True,
 ) -> FeltLog:
     """Feel the contacts in a log.
@@ -115,7 +122,7 @@ def feel_stream(
     *,
     bands: Bands | None = None,
     payload: PayloadEstimate | ArrayLike | None = None,
-    gain: float = OBSERVER,
+    gain: float = LOG_OBSERVER_GAIN,
 ) -> Iterator[Ticks]:
     """Feel as samples (t, q, qd, current) come; yields the ticks that each sample completes. Arguments as `feel`.
 

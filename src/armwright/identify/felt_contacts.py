@@ -48,7 +48,7 @@ class Ticks:
         return len(self.t)
 
 
-BEFORE = 15
+TICKS_BEFORE_ALARM = 15
 """Ticks before an alarm in which its peak may lie: at rest a torque must last before it raises an alarm."""
 WELL_SEEN = 20.0
 """Condition number of the Jacobian in SI units up to which a wrench is given as valid."""
@@ -108,7 +108,7 @@ def contacts_of(
     edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(int)))
     out = []
     for start, stop in zip(edges[::2], edges[1::2], strict=True):
-        first = max(0, int(start) - BEFORE)
+        first = max(0, int(start) - TICKS_BEFORE_ALARM)
         k = int(first + np.argmax(ticks.level[first:stop]))
         j = int(np.argmax(np.abs(ticks.tau_ext[k]) / ticks.band[k]))
         about: dict[str, Any] = _located(identified, bands, ticks, k) if isolate else {}

@@ -15,7 +15,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.identify.current_log import JUMP, SLOWEST, Log, departures, unit_doubts
+from armwright.identify.current_log import LARGEST_STAMP_GAP, POSITION_JUMP, Log, departures, unit_doubts
 
 if TYPE_CHECKING:
     from armwright.types import Array
@@ -120,11 +120,11 @@ def derivative(values: Array, dt: float) -> Array:
     return np.asarray(out)
 
 
-GAP = SLOWEST
+GAP = LARGEST_STAMP_GAP
 """[s] A longer pause between stamps is not bridged: the log is cut there."""
 EDGE = 4
 """Samples at both ends of a piece whose acceleration is less accurate."""
-SHORTEST = 1.0
+SHORTEST_PIECE = 1.0
 """[s] Shorter pieces are left out: their edges are all that the filter sees."""
 
 
@@ -207,13 +207,16 @@ def even_samples(log: Log, *, rate: float = 100.0, cutoff: float | None = 8.0) -
     pieces, left_out = [], []
     for rows in pieces_of(log):
         part = log.rows(rows)
-        if len(part) < 8 or part.duration < SHORTEST:
-            left_out.append(f"{part.duration:.2f} s from t = {part.t[0]:.2f} s: a piece shorter than {SHORTEST:g} s")
+        if len(part) < 8 or part.duration < SHORTEST_PIECE:
+            left_out.append(
+                f"{part.duration:.2f} s from t = {part.t[0]:.2f} s: a piece shorter than {SHORTEST_PIECE:g} s"
+            )
             continue
         pieces.append(_even(part, rate, smooth))
     if not pieces:
         raise InputError(
-            f"log {log.name!r}: {log.duration:.2f} s, no unbroken piece of {SHORTEST:g} s in it; a longer log is needed"
+            f"log {log.name!r}: {log.duration:.2f} s, "
+            f"no unbroken piece of {SHORTEST_PIECE:g} s in it; a longer log is needed"
         )
     return Prepared(log.name, tuple(pieces), smooth, tuple(left_out))
 
@@ -221,7 +224,7 @@ def even_samples(log: Log, *, rate: float = 100.0, cutoff: float | None = 8.0) -
 def pieces_of(log: Log) -> list[slice]:
     """Return unbroken rows: no pause longer than `GAP`, no position that differs from what the speeds say."""
     broken = np.diff(log.t) > GAP
-    broken |= departures(log.t, log.q, log.qd) > JUMP
+    broken |= departures(log.t, log.q, log.qd) > POSITION_JUMP
     edges = [0, *(np.flatnonzero(broken) + 1).tolist(), len(log)]
     return [slice(a, b) for a, b in pairwise(edges) if b - a >= 2]
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from armwright.identify.identifiable import Structure
     from armwright.types import Array
 
-MOVING = 0.02
+MOVING_SPEED = 0.02
 """[rad/s] Slower joints count as resting."""
 FORGOTTEN = 25.0
 """Travel in units of δ after which the hysteresis has forgotten where it began (to 1e-11)."""
-CHUNK = 8192
+SAMPLES_AT_ONCE = 8192
 """Samples whose regressor is in memory at a time: 26 MB for six joints."""
 
 
@@ -64,7 +64,7 @@ class FilteredColumns:
 def chunks(
     prepared: Prepared, model: Structure, beta: Array, *, dahl: float = friction.DAHL, block: float = 1.0
 ) -> Iterator[FilteredColumns]:
-    """Yield filtered columns of a log, piece by piece, at most `CHUNK` samples at a time.
+    """Yield filtered columns of a log, piece by piece, at most `SAMPLES_AT_ONCE` samples at a time.
 
     Args:
         prepared: the log.
@@ -81,12 +81,12 @@ def chunks(
         h = friction.hysteresis(piece.qd, dt, dahl)
         # until a joint has moved, its side of the hysteresis is unknown
         known = np.cumsum(np.abs(piece.qd), axis=0) * dt > FORGOTTEN * dahl
-        for start in range(0, len(piece.t), CHUNK):
-            stop = min(start + CHUNK, len(piece.t))
+        for start in range(0, len(piece.t), SAMPLES_AT_ONCE):
+            stop = min(start + SAMPLES_AT_ONCE, len(piece.t))
             a, b = max(0, start - margin), min(len(piece.t), stop + margin)
             inner = slice(start - a, stop - a)
             C = _filtered(piece, h, slice(a, b), prepared, model, beta)[inner]
-            moving = (np.abs(piece.qd[start:stop]) > MOVING) & known[start:stop]
+            moving = (np.abs(piece.qd[start:stop]) > MOVING_SPEED) & known[start:stop]
             yield FilteredColumns(piece.t[start:stop], C, moving, offset + np.arange(start, stop) // per)
         offset += -(-len(piece.t) // per)
 

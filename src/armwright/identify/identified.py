@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-REST = 1.4
+RESTING_BAND_FACTOR = 1.4
 """Band of a resting joint, in Coulomb bands."""
 
 
@@ -41,7 +41,7 @@ class Bands:
     sigma: Array
     largest: Array
     motion: Array
-    rest: float = REST
+    rest: float = RESTING_BAND_FACTOR
     seconds: float = 0.0
 
     def __post_init__(self) -> None:

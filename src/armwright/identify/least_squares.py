@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-STEPS = 30
-CLOSE = 1e-11
+GAUSS_NEWTON_STEPS = 30
+COST_CHANGE = 1e-11
 """Relative change of the cost at which Gauss–Newton stops."""
-SINGULAR = 1e-11
+UNEXCITED_EIGENVALUE = 1e-11
 """Eigenvalue of the scaled normal matrix, relative to the largest, below which a direction is not excited."""
 
 
@@ -138,7 +138,7 @@ def solve(grams: Sequence[Grams], layout: UnknownLayout, start: Array) -> Soluti
     rows = np.maximum(sum(g.rows for g in grams), 1.0)
     sigma = np.sqrt(np.maximum(sum(g.squares for g in grams), 1e-300) / rows)
     before = np.inf
-    for _ in range(STEPS):
+    for _ in range(GAUSS_NEWTON_STEPS):
         H, g = normal_equations(grams, layout, theta, sigma)
         step, _ = _step(H, g, layout.free)
         theta = theta + step
@@ -147,7 +147,7 @@ def solve(grams: Sequence[Grams], layout: UnknownLayout, start: Array) -> Soluti
         new = np.sqrt(np.maximum(square, floor))
         cost = float(np.sum(np.log(new)))
         sigma = new
-        if abs(before - cost) < CLOSE * max(1.0, abs(cost)):
+        if abs(before - cost) < COST_CHANGE * max(1.0, abs(cost)):
             break
         before = cost
     H, g = normal_equations(grams, layout, theta, sigma)
@@ -189,7 +189,7 @@ def _step(H: Array, g: Array, free: Array) -> tuple[Array, Array]:
     scale = np.sqrt(np.maximum(np.diag(A), 0.0))
     scale = np.where(scale > 1e-150, scale, 1.0)
     values, vectors = np.linalg.eigh(A / np.outer(scale, scale))
-    good = values > SINGULAR * values[-1]
+    good = values > UNEXCITED_EIGENVALUE * values[-1]
     along = vectors[:, good]
     step = np.zeros(len(free))
     step[at] = (along @ ((along.T @ (b / scale)) / values[good])) / scale
@@ -223,7 +223,7 @@ def covariance(layout: UnknownLayout, solution: Solution, blocks: Sequence[Array
     scale = np.sqrt(np.maximum(np.diag(H), 0.0))
     scale = np.where(scale > 1e-150, scale, 1.0)
     values, vectors = np.linalg.eigh(H / np.outer(scale, scale))
-    good = values > SINGULAR * values[-1]
+    good = values > UNEXCITED_EIGENVALUE * values[-1]
     inverse = (vectors[:, good] / values[good]) @ vectors[:, good].T / np.outer(scale, scale)
     out = np.zeros((layout.size, layout.size))
     out[np.ix_(free, free)] = factor * inverse @ meat[np.ix_(free, free)] @ inverse
@@ -252,11 +252,11 @@ def undetermined(layout: UnknownLayout, solution: Solution, variance: Array) -> 
     return out
 
 
-PASSES = 12
+MOST_DATA_PASSES = 12
 """Most passes over the data; each loads the friction with the torques that the last found. Four do for real logs."""
-SETTLED = 1e-11
+TORQUE_CHANGE = 1e-11
 """Relative change of those torques at which no further pass is needed,"""
-ENOUGH = 0.02
+RESIDUAL_SHARE = 0.02
 """or this share of the residual, which it can no longer change."""
 
 
@@ -317,14 +317,14 @@ def least_squares(
     prepared = tuple(even_samples(log, rate=rate, cutoff=cutoff) for log in logs)
     remarks = [f"{p.name}: {text}" for p in prepared for text in p.left_out]
     grams: tuple[Grams, ...] = ()
-    for k in range(PASSES):
+    for k in range(MOST_DATA_PASSES):
         grams = tuple(accumulate(p, model, layout.beta(theta, i), dahl=dahl) for i, p in enumerate(prepared))
         if k == 0:
             remarks += check_rows(grams, robot, int(layout.free.sum()), sum(p.duration for p in prepared))
         solution = solve(grams, layout, theta)
         moved = _moved(layout, grams, theta, solution.theta)
         theta = solution.theta
-        if moved < max(SETTLED, ENOUGH * _residual(grams, solution)):
+        if moved < max(TORQUE_CHANGE, RESIDUAL_SHARE * _residual(grams, solution)):
             break
     blocks = []
     for i, p in enumerate(prepared):

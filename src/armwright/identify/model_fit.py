@@ -28,7 +28,7 @@ from armwright.identify.gear_friction import DAHL, TERMS, GearFriction
 from armwright.identify.gram_matrices import accumulate
 from armwright.identify.identifiable import structure
 from armwright.identify.identified import Estimate, Identified, Load, PayloadEstimate, friction_names
-from armwright.identify.least_squares import SINGULAR, Fit, least_squares, undetermined
+from armwright.identify.least_squares import UNEXCITED_EIGENVALUE, Fit, least_squares, undetermined
 from armwright.identify.log_checks import check_log
 from armwright.schema.toml_text import Source
 
@@ -105,9 +105,9 @@ def disagreement(fit: Fit) -> dict[int, float]:
     return masses if apart >= SUSPECT else {}
 
 
-MOST_LOAD = 0.5
+LARGEST_LOAD_FRICTION = 0.5
 """Largest load coefficient of friction that is believed; gears that rub more lock."""
-FAR = 0.3
+GAIN_DEVIATION = 0.3
 """Free gains further from those of the controller's targets, relative, are remarked."""
 LEAST_MASS = 1e-3
 """[kg] A lighter payload has no meaningful centre of mass."""
@@ -132,7 +132,7 @@ def finished(fit: Fit, prior: float, dahl: float, assumed: tuple[str, ...] = ())
     free, free_kappa = solution.theta, solution.theta[-n:]  # estimates are those of least squares: no prior in them
     coefficients = np.array([theta[layout.friction(j)] / kappa[j] for j in range(n)])
     loaded = coefficients[:, 3].copy()
-    coefficients[:, 3] = np.clip(loaded, -MOST_LOAD, MOST_LOAD)
+    coefficients[:, 3] = np.clip(loaded, -LARGEST_LOAD_FRICTION, LARGEST_LOAD_FRICTION)
     variance = np.diag(fit.covariance)
     open_ = undetermined(layout, solution, variance)
     alone = (model.base.regrouping != 0.0).sum(axis=1) == 1
@@ -149,9 +149,9 @@ def finished(fit: Fit, prior: float, dahl: float, assumed: tuple[str, ...] = ())
         frictions.append(found)
     remarks = [*assumed, *fit.remarks]
     remarks += [
-        f"{joint.name}: a load friction of {value:.2f} is not believed; {MOST_LOAD} is used"
+        f"{joint.name}: a load friction of {value:.2f} is not believed; {LARGEST_LOAD_FRICTION} is used"
         for joint, value in zip(robot.joints, loaded, strict=True)
-        if abs(value) > MOST_LOAD
+        if abs(value) > LARGEST_LOAD_FRICTION
     ]
     gains = _gains(fit, free, variance, open_, remarks)
     payloads = _payloads(fit, free)
@@ -191,7 +191,9 @@ def _profiled(H: Array, free: Array, rank: int) -> tuple[Array, Array]:
     A = H[np.ix_(others, others)]
     scale = np.sqrt(np.maximum(np.diag(A), 0.0))
     scale = np.where(scale > 1e-150, scale, 1.0)
-    inverse = np.linalg.pinv(A / np.outer(scale, scale), rcond=SINGULAR, hermitian=True) / np.outer(scale, scale)
+    inverse = np.linalg.pinv(A / np.outer(scale, scale), rcond=UNEXCITED_EIGENVALUE, hermitian=True) / np.outer(
+        scale, scale
+    )
     back = inverse @ H[others, :rank]
     S = H[:rank, :rank] - H[:rank, others] @ back
     return 0.5 * (S + S.T), back
@@ -216,7 +218,12 @@ def _gains(fit: Fit, theta: Array, variance: Array, open_: Array, remarks: list[
         name = f"{joint.name}.gain"
         if layout.free_gains:
             out.append(_estimate(name, gain, variance[k] * gain**4, open_[k], "N m/A"))
-            if targets is not None and targets.seen[j] and not open_[k] and abs(gain / targets.values[j] - 1.0) > FAR:
+            if (
+                targets is not None
+                and targets.seen[j]
+                and not open_[k]
+                and abs(gain / targets.values[j] - 1.0) > GAIN_DEVIATION
+            ):
                 remarks.append(
                     f"{joint.name}: the gain of {gain:.4g} N m/A is far from the controller's {targets.values[j]:.4g}; "
                     "is the mass of the load right?"
@@ -343,9 +350,9 @@ def fit(
     return finished(found, prior, dahl, assumed)
 
 
-LEAST_ROWS = 200
+LEAST_FRICTION_ROWS = 200
 """Moving samples (two seconds) from which a joint's friction is fitted again."""
-APART = 0.02
+DISTINCT_EIGENVALUE_RATIO = 0.02
 """Ratio of smallest to largest eigenvalue of the three scaled columns above which they are told apart."""
 REFITTED = (0, 2, 4)
 """Viscous, Coulomb and offset; a short log does not show the others."""
@@ -381,7 +388,7 @@ def refit_friction(
         G = gram.matrices[j]
         scale = np.sqrt(np.maximum(np.diag(G)[columns], 1e-300))
         spread = np.linalg.eigvalsh(G[np.ix_(columns, columns)] / np.outer(scale, scale))
-        if gram.rows[j] < LEAST_ROWS or spread[0] < APART * spread[-1]:
+        if gram.rows[j] < LEAST_FRICTION_ROWS or spread[0] < DISTINCT_EIGENVALUE_RATIO * spread[-1]:
             continue  # in one direction at one speed, all three look alike
         known = v[j].copy()
         known[columns] = 0.0
@@ -391,7 +398,9 @@ def refit_friction(
             coefficients[j, list(REFITTED)] = found
             done.append(joint.name)
     if not done:
-        raise InputError(f"refit_friction: no joint moves for {LEAST_ROWS / rate:g} s, to and fro, in log {log.name!r}")
+        raise InputError(
+            f"refit_friction: no joint moves for {LEAST_FRICTION_ROWS / rate:g} s, to and fro, in log {log.name!r}"
+        )
     remark = f"viscous, Coulomb and offset terms of {', '.join(done)} fitted anew to {log.name}"
     friction = GearFriction(coefficients, identified.friction.dahl)
     return replace(identified, friction=friction, remarks=(*identified.remarks, remark))

@@ -20,10 +20,10 @@ from armwright.identify.model_fit import payload_estimate
 if TYPE_CHECKING:
     from armwright.types import Array
 
-PASSES = 4
+PAYLOAD_PASSES = 4
 WORST = 1e-6
 """Smallest eigenvalue of the scaled normal matrix that suffices: below, the log does not turn the load enough."""
-LEAST_BLOCKS = 10
+LEAST_MOTION_SECONDS = 10
 """Seconds with motion; the scatter of fewer says too little: deviations of 5 s of a UR10e are three times too small."""
 
 
@@ -52,7 +52,7 @@ def payload(identified: Identified, log: Log, *, rate: float = 100.0, cutoff: fl
     kappa = 1.0 / identified.gains
     weight = (kappa / identified.sigma) ** 2
     p, inverse = np.zeros(10), np.zeros((10, 10))
-    for _ in range(PASSES):
+    for _ in range(PAYLOAD_PASSES):
         beta = identified.beta + L @ p
         gram = accumulate(prepared, model, beta, dahl=dahl)
         A, b = np.zeros((10, 10)), np.zeros(10)
@@ -71,10 +71,10 @@ def payload(identified: Identified, log: Log, *, rate: float = 100.0, cutoff: fl
     sums = scores(prepared, model, beta, identified.vectors(beta), dahl=dahl)
     s = np.einsum("bjm,j,mk->bk", sums[..., :rank], weight / kappa, L)
     s = s[np.abs(s).max(axis=1) > 0.0]
-    if len(s) < LEAST_BLOCKS:
+    if len(s) < LEAST_MOTION_SECONDS:
         raise InputError(
-            f"payload: the joints move in {len(s)} s of log {log.name!r}; at least {LEAST_BLOCKS} s are needed to "
-            "weigh a load and to know how well"
+            f"payload: the joints move in {len(s)} s of log {log.name!r}; at least {LEAST_MOTION_SECONDS} s are needed "
+            "to weigh a load and to know how well"
         )
     return payload_estimate(log.name, p, inverse @ (s.T @ s) @ inverse)
 

@@ -19,7 +19,7 @@ from armwright.errors import InputError
 from armwright.identify.current_log import Log
 from armwright.identify.drive_gains import Gains
 from armwright.identify.filtered_log import Prepared, even_samples
-from armwright.identify.gram_matrices import MOVING, chunks
+from armwright.identify.gram_matrices import MOVING_SPEED, chunks
 from armwright.identify.identifiable import structure
 from armwright.identify.identified import Identified, Load, PayloadEstimate, payload_parameters
 from armwright.identify.log_checks import check_log
@@ -108,11 +108,11 @@ def predict_currents(
     )
 
 
-SAME = 0.01
+SAME_POINT_DISTANCE = 0.01
 """Positions [rad] and tenths of speeds [rad/s] this close are the same point of a path."""
-SHARE = 0.5
+SAME_RUN_SHARE = 0.5
 """Share of the shorter run that must be the same."""
-COARSE = 5
+COARSE_LAG_SAMPLES = 5
 """Samples between lags that are tried first."""
 
 
@@ -135,17 +135,19 @@ def repeat_floor(log: Log, other: Log | None = None, *, least: int = 200) -> Arr
     if a.q.shape[1] != b.q.shape[1]:
         return None
     low = least if other is None else -(len(a.t) - least)
-    lags = range(low, len(b.t) - least, COARSE)
+    lags = range(low, len(b.t) - least, COARSE_LAG_SAMPLES)
     if not len(lags):
         return None
     best = min(lags, key=lambda lag: _apart(a.q, b.q, lag))
-    near = [lag for lag in range(best - COARSE, best + COARSE + 1) if lag >= low]
+    near = [lag for lag in range(best - COARSE_LAG_SAMPLES, best + COARSE_LAG_SAMPLES + 1) if lag >= low]
     lag = min(near, key=lambda k: _apart(a.q, b.q, k))
-    if _apart(a.q, b.q, lag) > SAME:
+    if _apart(a.q, b.q, lag) > SAME_POINT_DISTANCE:
         return None
     ra, rb = _overlap(len(a.t), len(b.t), lag)
-    same = (np.abs(a.q[ra] - b.q[rb]).max(axis=1) < SAME)[:, None] & (np.abs(a.qd[ra] - b.qd[rb]) < 10.0 * SAME)
-    same &= (np.abs(a.qd[ra]) > MOVING) & (np.abs(b.qd[rb]) > MOVING)
+    same = (np.abs(a.q[ra] - b.q[rb]).max(axis=1) < SAME_POINT_DISTANCE)[:, None] & (
+        np.abs(a.qd[ra] - b.qd[rb]) < 10.0 * SAME_POINT_DISTANCE
+    )
+    same &= (np.abs(a.qd[ra]) > MOVING_SPEED) & (np.abs(b.qd[rb]) > MOVING_SPEED)
     if same.any(axis=1).sum() < least:
         return None
     one, two = first.filter.without_phase(a.current)[ra], second.filter.without_phase(b.current)[rb]
@@ -160,9 +162,9 @@ def _overlap(na: int, nb: int, lag: int) -> tuple[slice, slice]:
 
 
 def _apart(a: Array, b: Array, lag: int) -> float:
-    """Return the distance of two runs at a lag [rad]: what the better `SHARE` of their common samples stays within."""
+    """Return the distance of two runs at a lag [rad]: the limit of the better `SAME_RUN_SHARE` of common samples."""
     ra, rb = _overlap(len(a), len(b), lag)
-    return float(np.quantile(np.abs(a[ra] - b[rb]).max(axis=1), SHARE))
+    return float(np.quantile(np.abs(a[ra] - b[rb]).max(axis=1), SAME_RUN_SHARE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +234,7 @@ def controller_error(log: Log) -> Array | None:
     for piece in prepared.pieces:
         i = prepared.filter.without_phase(piece.current)
         target = prepared.filter.without_phase(piece.target_current)
-        moving = np.abs(piece.qd) > MOVING
+        moving = np.abs(piece.qd) > MOVING_SPEED
         top += np.sum((i - target) ** 2 * moving, axis=0)
         bottom += np.sum(i**2 * moving, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SINGULAR_BELOW = 1e-6
 """Singular values below this fraction of the largest count as zero: joints would turn a million times as fast as
 elsewhere for the same motion of the tool."""
-SAMPLES = 16
+RANK_CONFIGURATIONS = 16
 """Random configurations whose largest rank is the arm's: one would do, unless it is singular by chance."""
 
 
@@ -59,7 +59,7 @@ def full_rank(robot: Robot, body: int | None, rows: int = 6) -> int:
 
 
 def _sampled_rank(robot: Robot, body: int | None, rows: int) -> int:
-    q = np.random.default_rng(0).uniform(-2.0, 2.0, (SAMPLES, robot.n))
+    q = np.random.default_rng(0).uniform(-2.0, 2.0, (RANK_CONFIGURATIONS, robot.n))
     s = np.linalg.svd(weighed_jacobian(robot, body, q)[:, :rows], compute_uv=False)
     largest = s.max(axis=-1, keepdims=True, initial=0.0)
     return int(((s > SINGULAR_BELOW * largest) & (largest > 0.0)).sum(axis=-1).max(initial=0))

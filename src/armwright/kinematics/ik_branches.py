@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # A trigonometric equation that misses solubility by this much (relative) is taken at its double root; every result is
 # verified by forward kinematics afterwards.
-CLAMP = 1e-9
+DISCRIMINANT_SLACK = 1e-9
 FREE_BELOW = 1e-9
 """Lengths below this fraction of the arm's size leave an angle free: turning them moves nothing by what is promised."""
 LINED_UP = 1e-13
@@ -92,7 +92,7 @@ def wave(a: Traced, b: Traced, low: Traced, high: Traced, scale: float) -> Two:
     θ = atan2(b, a) ± ψ with cos ψ = c/r. The gaps are passed because a caller may know a small one more exactly than c.
     """
     free = below(np.sqrt(a * a + b * b), FREE_BELOW * scale) * below(np.abs(high - low), 2.0 * FREE_BELOW * scale)
-    soluble = below(-low, CLAMP * scale) * below(-high, CLAMP * scale)
+    soluble = below(-low, DISCRIMINANT_SLACK * scale) * below(-high, DISCRIMINANT_SLACK * scale)
     low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
     psi, centre = 2.0 * np.arctan2(np.sqrt(high), np.sqrt(low)), np.arctan2(b, a)
     return Two(centre + psi, centre - psi, np.maximum(soluble, free), free, np.sqrt(low * high))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 IKName = Literal["ur", "spherical_wrist", "general"]
 # Axes that miss each other by less count as meeting (a URDF may say 1.5708 for a right angle): the closed form then
 # starts a Newton refinement, and the verification by forward kinematics stays at 1e-9.
-TOLERANCE = 1e-5
+GEOMETRY_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class IKClass(NamedTuple):
 
 
 def _parallel(w: Array, i: int, j: int) -> bool:
-    return float(np.linalg.norm(np.cross(w[i], w[j]))) < TOLERANCE
+    return float(np.linalg.norm(np.cross(w[i], w[j]))) < GEOMETRY_TOLERANCE
 
 
 def _meeting(w: Array, r: Array, i: int, j: int, size: float) -> Array | None:
@@ -56,7 +56,7 @@ def _meeting(w: Array, r: Array, i: int, j: int, size: float) -> Array | None:
     if _parallel(w, i, j):
         return None
     n = np.cross(w[i], w[j])
-    if abs((r[j] - r[i]) @ n) / np.linalg.norm(n) > TOLERANCE * size:
+    if abs((r[j] - r[i]) @ n) / np.linalg.norm(n) > GEOMETRY_TOLERANCE * size:
         return None
     s, t, _ = np.linalg.lstsq(np.stack([w[i], -w[j], n], axis=1), r[j] - r[i], rcond=None)[0]
     return np.asarray(0.5 * (r[i] + s * w[i] + r[j] + t * w[j]))
@@ -90,7 +90,7 @@ def _match(w: Array, r: Array, M: Array, size: float) -> tuple[IKClass, HomeAxes
     wrist = _meeting(w, r, 4, 5, size)
     if wrist is None:
         return IKClass("general", "axes 5 and 6 do not meet"), None
-    near = TOLERANCE * size
+    near = GEOMETRY_TOLERANCE * size
     if _parallel(w, 1, 2) and _parallel(w, 2, 3) and not _parallel(w, 0, 1) and not _parallel(w, 3, 4):
         if _from_line(r[2], w[1], r[1]) < near or _from_line(r[3], w[2], r[2]) < near:
             return IKClass("general", "axes 2, 3, 4 are parallel but two of them coincide"), None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armwright.kinematics.extent import SAMPLES, SINGULAR_BELOW, singular_pose, weighed_jacobian
+from armwright.kinematics.extent import RANK_CONFIGURATIONS, SINGULAR_BELOW, singular_pose, weighed_jacobian
 from armwright.kinematics.forward import frame_pose
 from armwright.kinematics.ik_branches import Branches
 from armwright.kinematics.ik_levenberg import minimise
@@ -33,7 +33,7 @@ REFINE_STEPS = 12
 """Steps of a polish, which starts within 1e-5 and doubles its digits; only double roots need more."""
 MOST_BRANCHES = 16
 """Rows of one target that are compared: twice the eight branches that such arms have."""
-SAME = 1e-6
+SAME_SOLUTION_DISTANCE = 1e-6
 """Difference [rad] below which two solutions are one: where branches meet, an error of 1e-12 separates them by 1e-6."""
 WANDER = 0.1
 """[rad] that a polish may move: branches are farther apart unless the arm is nearly singular, errors are smaller."""
@@ -80,7 +80,7 @@ def _branches(robot: Robot, body: int | None, name: str, home: HomeAxes, goal: A
 
 def _gauge_factor(robot: Robot, body: int | None, name: str, home: HomeAxes) -> float:
     """Return |det J|/gauge with weighted metres: a constant of the arm, from the best of a few fixed configurations."""
-    seed = np.random.default_rng(0).uniform(-2.0, 2.0, (SAMPLES, robot.n))
+    seed = np.random.default_rng(0).uniform(-2.0, 2.0, (RANK_CONFIGURATIONS, robot.n))
     goal = kernel(robot, frame_pose, body=body)(seed)
     found = _branches(robot, body, name, home, goal, seed)
     gauge = np.where((found.ok > 0.5) & np.isfinite(found.gauge), found.gauge, 0.0)
@@ -123,7 +123,7 @@ def _new(target: NDArray[np.int64], q: Array) -> Mask:
     keep = np.ones(target.size, dtype=bool)
     for lag in range(1, min(MOST_BRANCHES, target.size)):
         difference = q[lag:] - q[:-lag]
-        same = np.abs(difference - TURN * np.round(difference / TURN)).max(axis=-1) < SAME
+        same = np.abs(difference - TURN * np.round(difference / TURN)).max(axis=-1) < SAME_SOLUTION_DISTANCE
         keep[lag:] &= ~(same & (target[lag:] == target[:-lag]) & keep[:-lag])
     return keep
 

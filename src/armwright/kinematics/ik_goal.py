@@ -62,7 +62,7 @@ def error_jacobian(e: Traced, J: Traced) -> Traced:
 
 MEET = 1e-9
 """Distance [m] within which axes meet."""
-UPPER, FORE = 2, 3  # bodies moved by joints 3 and 4: the upper arm carries E, the forearm W
+UPPER_ARM_BODY, FOREARM_BODY = 2, 3  # bodies moved by joints 3 and 4: the upper arm carries E, the forearm W
 
 
 class ElbowPlaces(NamedTuple):
@@ -94,7 +94,7 @@ def _places(robot: Robot) -> ElbowPlaces:
         raise NotSupportedError(f"elbow: axes 3 and 4 of {robot.name!r} are parallel")
     along = np.linalg.solve(np.stack([z[2], -z[3], normal], axis=1), p[3] - p[2])[1]
     elbow = p[3] + along * z[3]
-    (R2, p2), (R3, p3) = poses[UPPER], poses[FORE]
+    (R2, p2), (R3, p3) = poses[UPPER_ARM_BODY], poses[FOREARM_BODY]
     return ElbowPlaces(points[0], R2.T @ (elbow - p2), R3.T @ (points[1] - p3))
 
 
@@ -114,8 +114,8 @@ def swivel(arm: Robot | Tree, q: Traced, at: ElbowPlaces) -> Swivel:
     """Return the angle of the elbow at q (7,) and its derivative, on floats and on symbols."""
     tree = as_tree(arm)
     poses = body_poses(tree, q, range(4))
-    E = poses[UPPER][1] + poses[UPPER][0] @ at.elbow
-    W = poses[FORE][1] + poses[FORE][0] @ at.wrist
+    E = poses[UPPER_ARM_BODY][1] + poses[UPPER_ARM_BODY][0] @ at.elbow
+    W = poses[FOREARM_BODY][1] + poses[FOREARM_BODY][0] @ at.wrist
     line, e = W - at.shoulder, E - at.shoulder
     length = np.sqrt(dot(line, line))
     u = line / length
@@ -128,7 +128,7 @@ def swivel(arm: Robot | Tree, q: Traced, at: ElbowPlaces) -> Swivel:
     for i in range(4):
         z, p = poses[i][0][:, 2], poses[i][1]
         share = dot(by_wrist, cross(z, W - p))
-        row.append(share + dot(by_elbow, cross(z, E - p)) if i <= UPPER else share)
+        row.append(share + dot(by_elbow, cross(z, E - p)) if i <= UPPER_ARM_BODY else share)
     return Swivel(angle, np.array([*row, 0.0, 0.0, 0.0]))
 
 

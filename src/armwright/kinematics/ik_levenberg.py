@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 GOAL_TOLERANCE = 0.01 * EXACT
 """Error [m, rad] at which a start has arrived: the last step of Newton's method then lies well inside the promise."""
-FLAT = 1e-9
+GRADIENT_AT_MINIMUM = 1e-9
 """Projected gradient over error [-] that counts as a minimum: what 1e-9 rad of joint motion would change."""
 FIRST_DAMPING = 1e-2
 """Damping of the first step [-]: the square of singular values of 0.1, for Jacobians that are weighed to be about 1."""
@@ -37,12 +37,12 @@ LEAST_DAMPING = 1e-15
 """Damping [-] below which it has no effect on such Jacobians in double precision."""
 LARGEST_DAMPING = 1e12
 """Damping [-] at which a step is shorter than 1e-12 rad, so that no step helps."""
-SHRINK = 0.1
+LEAST_DAMPING_FACTOR = 0.1
 """Least factor by which a good step lowers the damping (Nielsen's rule)."""
 
-TINY = 1e-18
+LEAST_PIVOT = 1e-18
 """Number [-] that keeps the pivots of a singular J Jᵀ above 0; far below what counts as singular, 1e-12."""
-FIRST = {"cost": np.inf, "promised": 1.0, "damping": FIRST_DAMPING / SHRINK, "grow": 2.0, "open": 1.0}
+FIRST = {"cost": np.inf, "promised": 1.0, "damping": FIRST_DAMPING / LEAST_DAMPING_FACTOR, "grow": 2.0, "open": 1.0}
 """Slots before the first step. No trial has a cost yet: the first one is kept, and lowers the damping."""
 
 
@@ -88,7 +88,7 @@ def iteration(
         rotation = np.where(better, rotation_new, s["rotation"][0])
         ratio = np.minimum(np.where(s["promised"][0] > 0.0, gained / s["promised"][0], 1.0), 1.0)
         bend = 2.0 * ratio - 1.0
-        good = np.maximum(s["damping"][0] * np.maximum(SHRINK, 1.0 - bend * bend * bend), LEAST_DAMPING)
+        good = np.maximum(s["damping"][0] * np.maximum(LEAST_DAMPING_FACTOR, 1.0 - bend * bend * bend), LEAST_DAMPING)
         damping = np.where(better, good, s["damping"][0] * s["grow"][0])
         grow = np.where(better, 2.0, 2.0 * s["grow"][0])
 
@@ -98,7 +98,7 @@ def iteration(
         largest: Any = 0.0
         for j in range(n):
             largest = np.maximum(largest, np.where(held[j], 0.0, np.abs(g[j])))
-        resting = (largest <= FLAT * np.sqrt(cost)) | (damping > LARGEST_DAMPING)
+        resting = (largest <= GRADIENT_AT_MINIMUM * np.sqrt(cost)) | (damping > LARGEST_DAMPING)
         arrived = np.maximum(position, rotation) <= GOAL_TOLERANCE
         trial = np.minimum(np.maximum(q + _solve(np.where(held, 0.0, J), f, damping), lower), upper)
         left = f - J @ (trial - q)
@@ -147,7 +147,7 @@ def volume(J: Traced) -> Traced:
         return np.array([0.0, 1.0])
     G = J @ J.T
     out: Any = 1.0
-    for pivot in ltdl(G + TINY * np.eye(len(G))).d:
+    for pivot in ltdl(G + LEAST_PIVOT * np.eye(len(G))).d:
         out = out * pivot
     return np.array([out, np.trace(G)])
 

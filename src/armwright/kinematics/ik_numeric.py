@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
-ITERATIONS = 100
+STEPS_PER_START = 100
 """Steps of a start. Of random starts of UR5, IRB 140 and Panda that arrive at all, 98 % do so within 50."""
 RESTARTS = 32
 """Random starts of a target. About half of them arrive: of 400 targets per arm, 16 starts leave two of IRB 140 and
@@ -46,7 +46,7 @@ EVIDENCE = 16
 FIRST_ROUND = 4
 """Starts of the first round, which settles 93 % of the targets of IRB 140 and 99 % of the others; rounds then grow
 threefold."""
-CHUNK = 4096
+STARTS_AT_ONCE = 4096
 """Starts that iterate together: long arrays for the kernel, some megabytes of Jacobians."""
 RANDOM_SEED = 20120612
 """Seed of the random starts: any number, always the same, so that a call repeats itself."""
@@ -140,20 +140,20 @@ def _restart(
 ) -> None:
     """Try the targets still open in `best` again from `count` random starts each, and write what is better into it."""
     open_targets = np.flatnonzero(~best.solved)
-    block = max(1, CHUNK // count)
+    block = max(1, STARTS_AT_ONCE // count)
     for low in range(0, open_targets.size, block):
         rows = open_targets[low : low + block]
         starts = random_starts(robot, rows.size * count, limits, rng, task.length).reshape(rows.size, count, -1)
         # the best so far stays among the candidates, so that restarts never make the closest approach worse
         starts = np.concatenate([best.q[rows][:, None], starts], axis=1)
-        found = minimise(task, np.repeat(goal[rows], count + 1, axis=0), starts.reshape(-1, robot.n), ITERATIONS)
+        found = minimise(task, np.repeat(goal[rows], count + 1, axis=0), starts.reshape(-1, robot.n), STEPS_PER_START)
         for old, new in zip(best, _best(task, found, seed[rows], rows.size), strict=True):
             old[rows] = new
 
 
 def search(robot: Robot, task: IkTask, goal: Array, seed: Array, restarts: int, limits: bool) -> IkFound:
     """Search a configuration for every goal (B, numbers), from seed (B, n) and then from `restarts` random starts."""
-    best = _best(task, minimise(task, goal, seed, ITERATIONS), seed, goal.shape[0])
+    best = _best(task, minimise(task, goal, seed, STEPS_PER_START), seed, goal.shape[0])
     rng = np.random.default_rng(RANDOM_SEED)
     left, size = restarts, FIRST_ROUND
     while left > 0 and not best.solved.all():
@@ -251,7 +251,7 @@ class Workspace:
         unused = np.zeros(1)
         self._keep = (status, unused)
         table, address = unused.ctypes.data, ctypes.addressof(status)
-        self._calls = [(place, table, table, table, 1, ITERATIONS + 1, 1, 0, address) for place in places]
+        self._calls = [(place, table, table, table, 1, STEPS_PER_START + 1, 1, 0, address) for place in places]
         self._function = loop.function
 
     def run(self, goal: Array, starts: Array) -> None:

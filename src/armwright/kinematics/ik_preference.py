@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from armwright.types import Array, Traced
 
 NAMES = ("limits", "manipulability")
-ROUNDS, BACK = 60, 8
+NULL_SPACE_STEPS, TASK_CORRECTIONS = 60, 8
 """Steps along the null space at most, and corrections to the task after each."""
-LONGEST = 0.4
+LONGEST_STEP = 0.4
 """Longest step of a joint [rad, m]: one that the corrections surely bring back."""
-STILL = 1e-6
+LEAST_GRADIENT_SHARE = 1e-6
 """Share of the gradient in the null space below which nothing better is near."""
-SHORTEST = 1e-7
+SHORTEST_STEP = 1e-7
 """Step [rad, m] below which no shorter one is tried."""
 
 
@@ -115,11 +115,11 @@ def improve(robot: Robot, body: int | None, task: IkTask, goal: Array, q: Array,
             f"prefer: {robot.n} joints leave no freedom for a task of {rows} axes; ask for fewer axes (axes=…)"
         )
     cost, gradient = cost_of(robot, body, prefer)
-    best = minimise(task, goal, q, BACK)
+    best = minimise(task, goal, q, TASK_CORRECTIONS)
     q = best.q
-    now, step = np.asarray(cost(q)), np.full(len(q), LONGEST)
+    now, step = np.asarray(cost(q)), np.full(len(q), LONGEST_STEP)
     live = np.arange(len(q))
-    for _ in range(ROUNDS):
+    for _ in range(NULL_SPACE_STEPS):
         if not live.size:
             break
         steepest = np.asarray(gradient(q[live]))
@@ -127,12 +127,12 @@ def improve(robot: Robot, body: int | None, task: IkTask, goal: Array, q: Array,
         outward = ((q[live] >= task.upper) & (slope > 0.0)) | ((q[live] <= task.lower) & (slope < 0.0))
         slope = np.where(outward, 0.0, slope)
         largest = np.abs(slope).max(axis=-1)
-        moving = largest > STILL * np.abs(steepest).max(axis=-1)
+        moving = largest > LEAST_GRADIENT_SHARE * np.abs(steepest).max(axis=-1)
         live, slope, largest = live[moving], slope[moving], largest[moving]
         if not live.size:
             break
         trial = q[live] + slope * (step[live] / largest)[:, None]
-        found = minimise(task, goal[live], trial, BACK)
+        found = minimise(task, goal[live], trial, TASK_CORRECTIONS)
         ok = (found.position <= EXACT) & (found.rotation <= EXACT)
         value = np.where(ok, np.asarray(cost(found.q)), np.inf)
         better = value < now[live]
@@ -140,8 +140,8 @@ def improve(robot: Robot, body: int | None, task: IkTask, goal: Array, q: Array,
         now[won] = value[better]
         for old, new in zip(best, found, strict=True):
             old[won] = new[better]
-        step[live] = np.where(better, np.minimum(2.0 * step[live], LONGEST), 0.25 * step[live])
-        live = live[step[live] > SHORTEST]
+        step[live] = np.where(better, np.minimum(2.0 * step[live], LONGEST_STEP), 0.25 * step[live])
+        live = live[step[live] > SHORTEST_STEP]
     return best
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from armwright.types import Array, Traced
 
 Part = Literal["linear", "angular", "full"]
-NOISE = 1e-15
+ROUNDING_OF_ZERO = 1e-15
 """Share of the largest singular value that rounding makes of a zero: four units in the last place."""
 ROWS = {"linear": slice(0, 3), "angular": slice(3, 6), "full": slice(0, 6)}
 NEAR_BELOW = 0.05
@@ -137,7 +137,7 @@ def condition_number(robot: Robot | Tree, q: ArrayLike, frame: FrameLike = None)
     s = _singular_values(robot, q, frame)
     traced = has_symbols(s)
     low, high = (s[..., -1], s[..., 0]) if traced else (s.min(axis=-1), s.max(axis=-1))
-    regular = low > NOISE * high
+    regular = low > ROUNDING_OF_ZERO * high
     ratio = np.where(regular, high / np.where(regular, low, 1.0), np.inf)
     return cast("Array", ratio) if traced else np.asarray(ratio)
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from armwright.types import Array
 
-CONFIDENCE = 0.95
+OFFSET_CONFIDENCE = 0.95
 LEAST_LIKENESS = 0.3  # correlation below which a window says nothing
-REACH = 0.06  # [s] search range of a window's offset about that of the whole record
+WINDOW_OFFSET_SECONDS = 0.06  # [s] search range of a window's offset about that of the whole record
 
 
 class Alignment(NamedTuple):
@@ -127,7 +127,7 @@ def align(
         raise InputError(f"align: the two signals have nothing in common (correlation {likeness:.2f})")
     shift = rough * step
     length = min(window, whole / 2.0)
-    reach = max(4, int(REACH / step))
+    reach = max(4, int(WINDOW_OFFSET_SECONDS / step))
     margin, count = reach * step, int(length / step)
     middles, lags, weights = [], [], []
     for begin in np.arange(max(0.0, margin - shift), whole - max(0.0, shift + margin) - length + 1e-9, length / 2.0):
@@ -153,7 +153,7 @@ def _line(t: Array, lag: Array, weight: Array) -> Alignment:
     free = len(t) - 2
     variance = float(weight @ rest**2) / free
     covariance = variance * np.linalg.inv(A)
-    factor = float(stdtrit(free, 0.5 + CONFIDENCE / 2.0))
+    factor = float(stdtrit(free, 0.5 + OFFSET_CONFIDENCE / 2.0))
     origin = np.array([1.0, -t.mean()])
     return Alignment(
         float(c[0] - c[1] * t.mean()),

@@ -81,11 +81,11 @@ def model_kernel(robot: Robot) -> Kernel:
 
 POLE = 30.0  # [rad/s]
 DEAD_BAND = 5e-5  # [rad]
-CLOSE = 3e-5  # e_0 [rad]
-MOST = 60.0  # of the integral [rad/s²]
-SMOOTH = 0.01  # v_0 [rad/s]
+SERVO_ERROR_SCALE = 3e-5  # e_0 [rad]
+LARGEST_SERVO_INTEGRAL = 60.0  # of the integral [rad/s²]
+FRICTION_SMOOTHING_SPEED = 0.01  # v_0 [rad/s]
 STICKING = 0.05  # v_1 [rad/s]: faster than that an arm does not stick
-OBSERVER = 50.0  # gain of the observer [1/s]
+LAB_OBSERVER_GAIN = 50.0  # gain of the observer [1/s]
 LARGE_JOINTS, SMALL_JOINTS = 45.0, 12.0  # thresholds [N m] where the effort limit is above 100 N m, and below
 
 
@@ -100,13 +100,16 @@ def servo(robot: Robot) -> Law:
         e = ref.q - q
         a = ref.qdd + 3.0 * POLE**2 * e + 3.0 * POLE * (ref.qd - qd) + integral
         tau = rnea(carrying(tree, load), q, qd, a, friction=False)
-        stuck = e / (CLOSE * (1.0 + (qd / STICKING) ** 2))
-        tau = tau + tree.viscous @ ref.qd + tree.coulomb * np.tanh(ref.qd / SMOOTH + stuck)
+        stuck = e / (SERVO_ERROR_SCALE * (1.0 + (qd / STICKING) ** 2))
+        tau = tau + tree.viscous @ ref.qd + tree.coulomb * np.tanh(ref.qd / FRICTION_SMOOTHING_SPEED + stuck)
         grown = integral + dt * POLE**3 * np.where(np.abs(e) > DEAD_BAND, e, 0.0 * e)
         tau = np.array(
             [np.minimum(np.maximum(tau[k], -m), m) if np.isfinite(m) else tau[k] for k, m in enumerate(most)]
         )
-        return tau, {"integral": np.minimum(np.maximum(grown, -MOST), MOST), "load": load}
+        return tau, {
+            "integral": np.minimum(np.maximum(grown, -LARGEST_SERVO_INTEGRAL), LARGEST_SERVO_INTEGRAL),
+            "load": load,
+        }
 
     return Law("lab servo", torque, {}, {"integral": 0.0, "load": np.zeros(4)})
 
@@ -118,7 +121,7 @@ def watch(robot: Robot, *, sensitivity: float = 1.0) -> tuple[Monitor, Monitor]:
         robot: the arm.
         sensitivity: divides the thresholds of 45 N m (12 N m for joints that give less than 100 N m).
     """
-    inner = momentum_observer(OBSERVER)
+    inner = momentum_observer(LAB_OBSERVER_GAIN)
 
     def observe(
         arm: Robot | Tree,
@@ -146,9 +149,9 @@ def thresholds(robot: Robot) -> Array:
     return np.where(effort > 100.0, LARGE_JOINTS, SMALL_JOINTS)
 
 
-RATE, SUBSTEPS = 500, 4
-DAMPING = 1e-4  # of the inverse Jacobian: near a singularity forces and steps stay finite
-BEYOND = np.array([9.0, 0.0, 0.0, 0.0, 0.0, 0.0])  # a pose out of reach
+PLANT_RATE, PLANT_SUBSTEPS = 500, 4
+INVERSE_DAMPING = 1e-4  # of the inverse Jacobian: near a singularity forces and steps stay finite
+POSE_OUT_OF_REACH = np.array([9.0, 0.0, 0.0, 0.0, 0.0, 0.0])  # a pose out of reach
 MOST_LOAD = 10.0  # [kg]
 
 
@@ -188,7 +191,7 @@ def published_kernel(robot: Robot) -> Kernel:
         target, J_ref = _tcp(robot, q_ref, tcp)
         torque = rnea(carrying(as_tree(robot), load), q_ref, qd_ref, qdd_ref, friction=False)
         speed = J @ qd
-        force = ltdl_solve(J @ J.T + DAMPING * np.eye(6), J @ tau_ext)
+        force = ltdl_solve(J @ J.T + INVERSE_DAMPING * np.eye(6), J @ tau_ext)
         # J̇ q̇ is left out: below 1 m/s² at the speeds of a UR5
         felt = (J @ qdd)[:3] - robot.gravity
         return PublishedState(pose, speed, target, J_ref @ qd_ref, force, exp_so3(pose[3:]).T @ felt, torque)
@@ -257,8 +260,8 @@ class LabPlant:
         loop = Loop.of(
             self.robot,
             servo(self.robot),
-            rate=RATE,
-            substeps=SUBSTEPS,
+            rate=PLANT_RATE,
+            substeps=PLANT_SUBSTEPS,
             integrator="semi-implicit",
             model=self.robot,
             wrench=_surroundings(self.robot, world)[0],
@@ -277,7 +280,7 @@ class LabPlant:
         self.qdd = np.zeros(6)
         first = np.array(q0, dtype=np.float64)
         self.inverse(self.pose_of(first), first)
-        self.inverse(BEYOND, first)  # what looks for a way compiles, too
+        self.inverse(POSE_OUT_OF_REACH, first)  # what looks for a way compiles, too
         self.look()
         self.model()
 
@@ -285,7 +288,7 @@ class LabPlant:
         """One tick of 2 ms towards a reference."""
         self._before[...] = self.live.qd
         self.live.step(q, qd, qdd)
-        self.qdd = (self.live.qd - self._before) * RATE
+        self.qdd = (self.live.qd - self._before) * PLANT_RATE
 
     def brake(self) -> None:
         """One tick with the brakes on: nothing moves, no torque."""

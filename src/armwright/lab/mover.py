@@ -20,10 +20,10 @@ from armwright.lab.robot_link import RobotLink, RobotSample
 from armwright.lab.wire.script_text import Call, parse_call
 
 JOINTS = ("Base", "Shoulder", "Elbow", "Wrist1", "Wrist2", "Wrist3")
-NEAR = 0.01  # [rad]
-MOVING = 2e-3  # [rad/s]
-PATIENCE = 10.0  # [s]
-SETTLED = 0.05  # [s] at rest before the next command: one that comes at the end of a move is ignored, too
+ARRIVED_ERROR = 0.01  # [rad]
+ARRIVED_SPEED = 2e-3  # [rad/s]
+MOVE_PATIENCE = 10.0  # [s]
+REST_BEFORE_COMMAND = 0.05  # [s] at rest before the next command: one that comes at the end of a move is ignored, too
 MOST_COMMANDS = 10_000
 
 
@@ -70,7 +70,7 @@ def move(
     commands: list[Command],
     *,
     wait: float = 3.0,
-    patience: float = PATIENCE,
+    patience: float = MOVE_PATIENCE,
     port: int = 30002,
     told: Callable[[int, Command], None] | None = None,
     sent: Callable[[int, float], None] | None = None,
@@ -101,7 +101,7 @@ def move(
             if sent is not None:
                 sent(number, begun)
             rests = np.inf  # since when it has been at rest where it was sent
-            while sample.device_time < begun + wait or sample.device_time < rests + SETTLED:
+            while sample.device_time < begun + wait or sample.device_time < rests + REST_BEFORE_COMMAND:
                 sample = link.next(sample)
                 _drain(sock)
                 rests = np.inf if _on_its_way(sample, command) else min(rests, sample.device_time)
@@ -122,7 +122,7 @@ def _off(sample: RobotSample, command: Command) -> float:
 def _on_its_way(sample: RobotSample, command: Command) -> bool:
     """Return whether the arm is not at rest where it was sent."""
     speeds = (*sample.values["actual_qd"], *sample.values.get("target_qd", ()))
-    return _off(sample, command) > NEAR or max(map(abs, speeds)) > MOVING
+    return _off(sample, command) > ARRIVED_ERROR or max(map(abs, speeds)) > ARRIVED_SPEED
 
 
 def _drain(sock: socket.socket) -> None:

@@ -18,7 +18,7 @@ from armwright.lab.lab_clock import PRIORITY, real_time
 
 MOST_PENDING = 2 << 20
 MOST_CLIENTS = 64
-CHUNK = 1 << 16
+RECEIVED_BYTES = 1 << 16
 LOOK_ROUND = 0.5  # [s] after which clients that do not read are dropped at the latest
 
 
@@ -186,7 +186,7 @@ class Network:
     def _read(self, sock: socket.socket) -> None:
         connection = self._connections[sock]
         try:
-            data = sock.recv(CHUNK)
+            data = sock.recv(RECEIVED_BYTES)
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
@@ -204,7 +204,7 @@ class Network:
 
     def _datagram(self, sock: socket.socket) -> None:
         try:
-            data, address = sock.recvfrom(CHUNK)
+            data, address = sock.recvfrom(RECEIVED_BYTES)
         except OSError:
             return
         with self.lock, contextlib.suppress(Exception):

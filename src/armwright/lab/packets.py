@@ -21,7 +21,7 @@ from armwright.lab.wire.rtde import SIZES, Recipe
 from armwright.packages import need
 
 FLUSH = 0.5  # [s]
-CHUNK = 1 << 18
+MCAP_CHUNK_BYTES = 1 << 18
 ENCODINGS = ("ur-rtde", "ur-realtime-756", "ati-rdt", "xsens-mtdata")
 METADATA = "armwright.lab"
 
@@ -60,7 +60,7 @@ class PacketWriter:
             self._file: BinaryIO = open(path, "wb")  # noqa: SIM115 - closed by `close`
         except OSError as error:
             raise InputError(f"{path}: cannot be written: {error.strerror}") from error
-        self._mcap = writer.Writer(self._file, chunk_size=CHUNK, compression=writer.CompressionType.NONE)
+        self._mcap = writer.Writer(self._file, chunk_size=MCAP_CHUNK_BYTES, compression=writer.CompressionType.NONE)
         self._mcap.start(profile="", library="armwright lab")
         self._channels: dict[str, int] = {}
         self._flushed = time.monotonic()

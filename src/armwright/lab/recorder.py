@@ -79,8 +79,8 @@ def message(stamp: int, q: Sequence[float], qd: Sequence[float], current: Sequen
     return bytes(out)
 
 
-MOST_WAITING = 100_000  # packets between reading and writing; a reader waits when there are more
-AGAIN = 0.2  # [s] before a device is tried again
+MOST_WAITING_PACKETS = 100_000  # packets between reading and writing; a reader waits when there are more
+RETRY_SECONDS = 0.2  # [s] before a device is tried again
 
 
 @dataclass
@@ -172,13 +172,13 @@ class Recorder:
                         tally.age, before = now * 1e-9, sequence
                         host = self._date + now - self._monotonic
                         self._queue.append(Packet(source.topic, host, max(device, 0), sequence, data))
-                    while len(self._queue) > MOST_WAITING and not self.failed:
+                    while len(self._queue) > MOST_WAITING_PACKETS and not self.failed:
                         time.sleep(0.005)
             except (OSError, LabError, BrokenStreamError, ValueError) as error:
                 tally.error = str(error)
             finally:
                 source.close()
-            self._end.wait(AGAIN)
+            self._end.wait(RETRY_SECONDS)
 
     def _write(self) -> None:
         queue, writer, states = self._queue, self._writer, JointStates(self.tallies)

@@ -56,7 +56,7 @@ class ReplayedFt:
         if command == netft.STOP:
             self._left.pop(address, None)
         may = address in self._left or len(self._left) < MOST_LISTENERS
-        if may and command in (netft.START, netft.START_BUFFERED, netft.START_MULTI):
+        if may and command in (netft.START_REALTIME, netft.START_BUFFERED, netft.START_MULTI):
             self._left[address] = count or -1
 
     @property
@@ -117,7 +117,7 @@ class ReplayedMti:
 
 PORTS = {"realtime": 30003, "rtde": 30004, "dashboard": 29999, "rdt": netft.RDT_PORT, "ft http": netft.HTTP_PORT}
 ROBOT = ("/robot/rtde", "/robot/realtime")
-TICK = 0.002  # [s]
+REPLAY_TICK = 0.002  # [s]
 
 
 class _Listener:
@@ -208,7 +208,7 @@ class Replay:
             self._close()
             raise
         self._begun = False
-        self.clock = Clock(self._tick, TICK, fifo=False)
+        self.clock = Clock(self._tick, REPLAY_TICK, fifo=False)
 
     def _open(self, recorded: Recorded, wanted: dict[str, int]) -> dict[str, int]:
         listen, host = self.network.listen, self.host
@@ -258,7 +258,7 @@ class Replay:
         """Send what is due by now."""
         if self._next >= len(self._score):
             self._next = self._ticks = 0
-        due = self._ticks * TICK + 1e-9
+        due = self._ticks * REPLAY_TICK + 1e-9
         self._ticks += 1
         while self._next < len(self._score) and self._score[self._next][0] <= due:
             _, packet = self._score[self._next]

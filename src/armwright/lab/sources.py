@@ -281,7 +281,7 @@ class FtSource:
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         self._sock.settimeout(TIMEOUT)
         self._sock.connect(self._address)
-        self._sock.send(netft.request(netft.START))
+        self._sock.send(netft.request(netft.START_REALTIME))
         if not select.select([self._sock], [], [], TIMEOUT)[0]:
             raise LabError(f"{self._address[0]}: the force sensor does not answer")
         self._silent, self._left = 0, b""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.controller.controller import TICK, Controller
+from armwright.lab.controller.controller import CONTROLLER_TICK, Controller
 from armwright.lab.controller.published import realtime_packet, values
 from armwright.lab.controller.script_programs import run_text
 from armwright.lab.lab_clock import Clock
@@ -24,8 +24,7 @@ from armwright.lab.net import Connection, Network
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
 from armwright.lab.wire.rtde import RtdeConnection
 from armwright.lab.wire.script_text import ScriptReader
-from armwright.lab.wire.secondary import RATE as SECONDARY_RATE
-from armwright.lab.wire.secondary import robot_state
+from armwright.lab.wire.secondary import SECONDARY_RATE, robot_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +50,7 @@ def truth_of(stand: Stand, clock: DeviceClock) -> dict[str, Any]:
 
 
 STALL_AT = 5.0  # [s]
-FIRST, LAST = 694, 62
+FIRST_BYTES, LATE_BYTES = 694, 62
 """004 §1.3: of a packet of 756 bytes after a late one, 694 come at once and 62 later."""
 
 
@@ -104,8 +103,8 @@ class Segmentation:
         if self._count == 2:
             self._held = packet
             return out
-        out += self._held + packet[:FIRST]
-        self._held, self.tail = b"", packet[FIRST:]
+        out += self._held + packet[:FIRST_BYTES]
+        self._held, self.tail = b"", packet[FIRST_BYTES:]
         return out
 
     def flush(self) -> bytes:
@@ -211,8 +210,8 @@ class Stand:
         self.closers: list[Callable[[], None]] = []
         self.gaps, self._published = 0, math.inf
         self._values: dict[str, Any] = {}
-        self._stall_at = round(STALL_AT / TICK)
-        self.clock = Clock(self.tick, TICK / pace, fifo=fifo)
+        self._stall_at = round(STALL_AT / CONTROLLER_TICK)
+        self.clock = Clock(self.tick, CONTROLLER_TICK / pace, fifo=fifo)
         try:
             self.ports = self._listen({**PORTS, **(ports or {})})
             for _ in range(8):  # what is slow the first time is done before anybody waits
@@ -291,7 +290,7 @@ class Stand:
             packet = realtime_packet(v)
             for connection in streams:
                 self._stream(connection, packet)
-        if c.ticks % round(1.0 / (SECONDARY_RATE * TICK)) == 0:
+        if c.ticks % round(1.0 / (SECONDARY_RATE * CONTROLLER_TICK)) == 0:
             state = robot_state(v, c.plant.tcp.tolist())
             for connection in self.network.connections("primary", "secondary"):
                 connection.send(state)

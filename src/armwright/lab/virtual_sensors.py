@@ -109,7 +109,7 @@ class VirtualNetFt:
             return
         if command == netft.STOP:
             self._streams.pop(address, None)
-        elif command in (netft.START, netft.START_BUFFERED, netft.START_MULTI):
+        elif command in (netft.START_REALTIME, netft.START_BUFFERED, netft.START_MULTI):
             if address in self._streams or len(self._streams) < MOST_LISTENERS:
                 self._streams[address] = [count or -1, 0]
         elif command == netft.SET_BIAS:

@@ -83,7 +83,7 @@ CLOSE_LOOKS = 48
 CLOSE_POINTS = 33
 """Samples with the highest torque that are looked at again, and points in the window about each. With 2000 samples of
 random splines of a UR5 the peak is missed by 2e-5 without, by 5e-8 with them; 65 points gain nothing more."""
-INSIDE = 1e-9
+LIMIT_SLACK = 1e-9
 """Distance of a piece's first and last samples from its ends, where friction may jump, as a fraction of the piece."""
 
 
@@ -181,7 +181,7 @@ def piece_fractions(trajectory: Trajectory, samples: int) -> Array:
     At an end a joint may stand still, where Coulomb friction jumps; the limits from inside are what the motion needs.
     """
     each = max(4, int(np.ceil(samples / (trajectory.breaks.size - 1))))
-    return np.concatenate([[INSIDE], np.linspace(0.0, 1.0, each + 1)[1:-1], [1.0 - INSIDE]])
+    return np.concatenate([[LIMIT_SLACK], np.linspace(0.0, 1.0, each + 1)[1:-1], [1.0 - LIMIT_SLACK]])
 
 
 @names_culprit

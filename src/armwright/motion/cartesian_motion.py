@@ -181,14 +181,14 @@ class PathTask:
 Profile = Literal["quintic", "trapezoid", "constant"]
 FIRST_PIECES = 24
 """Pieces to begin with; those that leave the tolerance are halved, so this only saves the first rounds."""
-JUMP = 0.1
+BRANCH_DISAGREEMENT = 0.1
 """Disagreement [rad, m] of a step with its slopes from which on its ends may lie on two branches: branches that are
 nearer to each other meet in a singularity, which is refused anyhow. A false suspicion costs a finer step."""
 COARSE_STEP = 1e-4
 """Step of s below which Newton's method fails because the path leaves the workspace, not because the step was long."""
 SMALLEST_STEP = 1e-6
 """Step of s at which a jump that is still there is a real one."""
-MOST_PIECES = 4000
+MOST_PATH_PIECES = 4000
 """Pieces at which the search ends: a hundred times what a move across the workspace needs at 1 µm."""
 LOOK = np.linspace(0.0, 1.0, 17)
 """Fractions of a piece where its deviation is measured. Between knots with exact q, q̇, q̈ it is a polynomial of degree
@@ -318,7 +318,7 @@ def follow_path(
                 _unreachable(task, float(s[reached - 1]), float(s[reached]), q[reached - 1], int(rates.mover[-1]))
             jump = reached - 1  # Newton's method may have failed because the step was long
         if jump is not None:
-            if s[jump + 1] - s[jump] < SMALLEST_STEP or t.size > MOST_PIECES:
+            if s[jump + 1] - s[jump] < SMALLEST_STEP or t.size > MOST_PATH_PIECES:
                 _jump(task, s[jump : jump + 2], q[jump : jump + 2])
             t = np.sort(np.concatenate([t, np.linspace(t[jump], t[jump + 1], 5)[1:-1]]))
             continue
@@ -327,10 +327,10 @@ def follow_path(
         bad = (off > tolerance).any(axis=(1, 2))
         if not bad.any():
             break
-        if t.size > MOST_PIECES:
+        if t.size > MOST_PATH_PIECES:
             k = int(np.argmax(off.max(axis=(1, 2))))
             raise InputError(
-                f"path: {MOST_PIECES} pieces do not keep to tolerance {tolerance:g}, worst near s = {s[k]:.4f}"
+                f"path: {MOST_PATH_PIECES} pieces do not keep to tolerance {tolerance:g}, worst near s = {s[k]:.4f}"
             )
         t = np.sort(np.concatenate([t, (0.5 * (t[1:] + t[:-1]))[bad]]))
     between = motion.breaks[:-1, None] + np.diff(motion.breaks)[:, None] * LOOK
@@ -363,7 +363,7 @@ def _deviation(task: PathTask, motion: Trajectory, law: Trajectory, fractions: A
 def _first_jump(s: Array, q: Array, rates: Rates) -> int | None:
     """First interval whose ends do not belong together: det J changes sign, or the step disagrees with the slopes."""
     trapezium = 0.5 * np.diff(s)[:, None] * (rates.dq[1:] + rates.dq[:-1])
-    odd = np.abs(np.diff(q, axis=0) - trapezium).max(axis=1) > JUMP
+    odd = np.abs(np.diff(q, axis=0) - trapezium).max(axis=1) > BRANCH_DISAGREEMENT
     odd |= rates.sign[1:] * rates.sign[:-1] < 0.0
     return int(np.argmax(odd)) if odd.any() else None
 

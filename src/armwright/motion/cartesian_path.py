@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from armwright.types import Array
 
-SMALL = 1e-2  # below this φ² the quotients of differences are taken from their series
+SERIES_ANGLE_SQUARED = 1e-2  # below this φ² the quotients of differences are taken from their series
 
 
 class Turning(NamedTuple):
@@ -40,7 +40,7 @@ class Turning(NamedTuple):
 
 def _slopes(y: Array, a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     """Return db/dy and dc/dy of the coefficients of A(φ), y = φ²."""
-    small = y < SMALL
+    small = y < SERIES_ANGLE_SQUARED
     safe = np.where(small, 1.0, y)
     cosine = 1.0 - b * y
     db = np.where(small, -1 / 24 + y * (1 / 360 - y * (1 / 13440 - y / 907200)), (0.5 * a - b) / safe)
@@ -110,7 +110,7 @@ def blend_turn(h: Array, start: Turning, end: Turning) -> Array:
     return quintic_coefficients(h, np.zeros_like(phi), phi, start.w, dphi, start.dw, ddphi)
 
 
-TINY = 1e-9
+ZERO_LENGTH = 1e-9
 """Lengths [m], angles [rad] and sines below this are zero: what `ik` promises to resolve."""
 
 
@@ -203,7 +203,7 @@ def line(T_start: ArrayLike, T_end: ArrayLike) -> CartesianPath:
     """
     a, b = _pose(T_start, "T_start"), _pose(T_end, "T_end")
     chord, turn = b[:3, 3] - a[:3, 3], _turn_between(a, b)
-    if np.linalg.norm(chord) < TINY and np.linalg.norm(turn) < TINY:
+    if np.linalg.norm(chord) < ZERO_LENGTH and np.linalg.norm(turn) < ZERO_LENGTH:
         raise InputError("line: the two poses coincide; give different ones, or use `hold` to wait")
     return CartesianPath(a, chord, np.zeros(3), np.array([0.0, 0.0, 1.0]), 0.0, turn)
 
@@ -219,10 +219,10 @@ def circle_via(T_start: ArrayLike, via: ArrayLike, T_end: ArrayLike) -> Cartesia
     a, b = _pose(T_start, "T_start"), _pose(T_end, "T_end")
     m = joint_vector(via, "via", 3)
     u, v = m - a[:3, 3], b[:3, 3] - a[:3, 3]
-    if min(np.linalg.norm(u), np.linalg.norm(v), np.linalg.norm(u - v)) < TINY:
+    if min(np.linalg.norm(u), np.linalg.norm(v), np.linalg.norm(u - v)) < ZERO_LENGTH:
         raise InputError("circle_via: start, via and end must be three different points; see `circle_about`")
     n = np.cross(u, v)
-    if np.linalg.norm(n) < TINY * np.linalg.norm(u) * np.linalg.norm(v):
+    if np.linalg.norm(n) < ZERO_LENGTH * np.linalg.norm(u) * np.linalg.norm(v):
         raise InputError("circle_via: start, via and end lie on one line; use `line`, or a via point beside it")
     to_centre = np.cross(n, (u @ u) * v - (v @ v) * u) / (-2.0 * (n @ n))
     normal = n / np.linalg.norm(n)
@@ -248,13 +248,13 @@ def circle_about(
     """
     a = _pose(T_start, "T_start")
     c, n = joint_vector(centre, "centre", 3), joint_vector(normal, "normal", 3)
-    if np.linalg.norm(n) < TINY:
+    if np.linalg.norm(n) < ZERO_LENGTH:
         raise InputError("normal: must not be zero")
     n = n / np.linalg.norm(n)
     if not np.isfinite(angle) or angle == 0.0:
         raise InputError(f"angle: must be finite and not zero [rad], got {angle!r}")
     c = c + n * (n @ (a[:3, 3] - c))
-    if np.linalg.norm(a[:3, 3] - c) < TINY:
+    if np.linalg.norm(a[:3, 3] - c) < ZERO_LENGTH:
         raise InputError(
             "circle_about: the start lies on the axis, so the radius is zero; use `line` to turn on the spot"
         )

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 Shape = Literal["quintic", "parabola"]
-TANGENT = np.radians(0.1)  # [rad] between neighbours that pass as tangent: the demo's own points meet within 0.0002°
+TANGENT_ANGLE = np.radians(
+    0.1
+)  # [rad] between neighbours that pass as tangent: the demo's own points meet within 0.0002°
 TURN_ZONE = 0.25  # of the shorter neighbour; 0.1–0.45 serve as well
 
 
@@ -124,7 +126,7 @@ def join(segments: Sequence[Segment], blends: Sequence[Corner]) -> ToolPath:
             turn[k + 1] = [usual[k] if z is None else z for z in (blend.turn_before, blend.turn_after)]
     _check_zones("position", s.length, zone)
     _check_zones("orientation", s.length, turn)
-    sharp = (zone[1:-1].sum(axis=1) == 0.0) & (corner_angles(segments) > TANGENT)
+    sharp = (zone[1:-1].sum(axis=1) == 0.0) & (corner_angles(segments) > TANGENT_ANGLE)
     sharp &= ~np.array([blend.stop for blend in blends], dtype=bool)
     if sharp.any():
         k = int(np.argmax(sharp))

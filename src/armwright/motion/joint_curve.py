@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-SPACING = 0.01  # between knots [m]
+KNOT_SPACING = 0.01  # between knots [m]
 LEAST_KNOTS = 3  # intervals between neighbouring breaks, at least
-JUMP = 0.1  # a step that differs this much from what the slopes say is a jump [rad or m]
-SINGULAR = 1e-3  # ratio of singular values of the weighted Jacobian
-TOLERANCE = 1e-8  # deviation between the knots [m, rad]
+STEP_DISAGREEMENT = 0.1  # a step that differs this much from what the slopes say is a jump [rad or m]
+SINGULAR_VALUE_RATIO = 1e-3  # ratio of singular values of the weighted Jacobian
+CURVE_DEVIATION = 1e-8  # deviation between the knots [m, rad]
 UNEVEN = 1e-3  # of the tool's travel per travelled length between the knots
-LOOK = np.array([0.2, 0.5, 0.8])  # of a stretch between knots: where a cubic that is off is off the most
+STRETCH_FRACTIONS = np.array([0.2, 0.5, 0.8])  # of a stretch between knots: where a cubic that is off is off the most
 # for lengths of the short stretches between knots; six points are exact for polynomials of degree 11
 GAUSS = (0.5 + 0.5 * np.polynomial.legendre.leggauss(6)[0], 0.5 * np.polynomial.legendre.leggauss(6)[1])
 CLOSEST = 1e-5  # a jump between knots this close is a real one [m]
-HALVINGS = 16  # of the stretch in which a refusal looks for its place: 1e-5 of it
-AT_ONCE = 1024  # poses solved in one call: more would only fill the memory
+REFUSAL_HALVINGS = 16  # of the stretch in which a refusal looks for its place: 1e-5 of it
+POSES_AT_ONCE = 1024  # poses solved in one call: more would only fill the memory
 
 
 class Slopes(NamedTuple):
@@ -75,7 +75,7 @@ def slopes(robot: Robot, q: Array, point: PathPoint, offset: Array) -> Slopes:
     sign, log = np.linalg.slogdet(A)
     # σ_min ≥ |det|/(‖A‖/√5)⁵: only what that bound does not clear is decomposed
     ratio = np.exp(log) / (size / np.sqrt(5.0)) ** 5 / size
-    close = ratio < SINGULAR
+    close = ratio < SINGULAR_VALUE_RATIO
     if close.any():
         sigma = np.linalg.svd(A[close], compute_uv=False)
         ratio[close] = sigma[:, -1] / sigma[:, 0]
@@ -94,11 +94,11 @@ def follow_branch(robot: Robot, T: Array, q_start: Array) -> tuple[Array, int]:
         q (reached, n) and how many leading poses were reached.
     """
     parts, reached = [np.zeros((0, robot.n))], 0
-    for first in range(0, T.shape[0], AT_ONCE):
-        q, count = _follow(robot, T[first : first + AT_ONCE], q_start)
+    for first in range(0, T.shape[0], POSES_AT_ONCE):
+        q, count = _follow(robot, T[first : first + POSES_AT_ONCE], q_start)
         parts.append(q)
         reached += count
-        if count < min(AT_ONCE, T.shape[0] - first):
+        if count < min(POSES_AT_ONCE, T.shape[0] - first):
             break
         q_start = q[-1]
     return np.concatenate(parts), reached
@@ -132,7 +132,7 @@ def _follow(robot: Robot, T: Array, q_start: Array) -> tuple[Array, int]:
 
 
 def along(
-    robot: Robot, path: ToolPath, q_start: Array, T_flange_tool: Array, *, spacing: float = SPACING
+    robot: Robot, path: ToolPath, q_start: Array, T_flange_tool: Array, *, spacing: float = KNOT_SPACING
 ) -> JointCurve:
     """Return the joints along a tool path from the branch of q_start (6,).
 
@@ -158,7 +158,7 @@ def along(
     offset = T_flange_tool[:3, 3]
     s = _grid(path, spacing)
     bad = np.zeros(1, dtype=bool)
-    for _ in range(HALVINGS):
+    for _ in range(REFUSAL_HALVINGS):
         here, there = path.at(s[:-1]), path.at(s[1:], before=True)  # each interval sees its own ends
         q, reached = follow_branch(robot, np.concatenate([here.T, there.T[-1:]]) @ flange, q_start)
         if reached == 0:
@@ -167,7 +167,7 @@ def along(
         a = slopes(robot, q[:m], PathPoint(*(part[:m] for part in here)), offset)
         b = slopes(robot, q[1:], PathPoint(*(part[:m] for part in there)), offset)
         h = np.diff(s[:reached])
-        odd = np.abs(np.diff(q, axis=0) - 0.5 * h[:, None] * (a.dq + b.dq)).max(axis=1, initial=0.0) > JUMP
+        odd = np.abs(np.diff(q, axis=0) - 0.5 * h[:, None] * (a.dq + b.dq)).max(axis=1, initial=0.0) > STEP_DISAGREEMENT
         odd |= a.sign * b.sign < 0.0
         _refuse_singular(robot, s, q, a, b, odd)
         if not odd.any() and reached < s.size:
@@ -180,7 +180,7 @@ def along(
             continue
         motion = Trajectory(s, quintic_coefficients(h, q[:-1], q[1:], a.dq, b.dq, a.ddq, b.ddq))
         curve = _by_length(path, motion, q, a, b, here, there)
-        bad = _deviation(robot, path, motion, flange) > TOLERANCE
+        bad = _deviation(robot, path, motion, flange) > CURVE_DEVIATION
         bad |= _unevenness(robot, curve.motion, offset) > UNEVEN
         if not bad.any():
             check_limits(robot, motion)
@@ -224,8 +224,8 @@ def _grid(path: ToolPath, spacing: float) -> Array:
 
 def _deviation(robot: Robot, path: ToolPath, motion: Trajectory, flange: Array) -> Array:
     """Largest distance [m] or angle [rad] (N,) between tool and path inside each piece."""
-    s = motion.breaks[:-1, None] + np.diff(motion.breaks)[:, None] * LOOK
-    q = motion.within(LOOK).q
+    s = motion.breaks[:-1, None] + np.diff(motion.breaks)[:, None] * STRETCH_FRACTIONS
+    q = motion.within(STRETCH_FRACTIONS).q
     goal, T = path.at(s.reshape(-1)).T @ flange, fk(robot, q.reshape(-1, robot.n))
     R = goal[:, :3, :3] @ np.swapaxes(T[:, :3, :3], -1, -2)
     # R is near the identity: its skew part is the angle to first order
@@ -236,7 +236,7 @@ def _deviation(robot: Robot, path: ToolPath, motion: Trajectory, flange: Array) 
 
 def _unevenness(robot: Robot, motion: Trajectory, offset: Array) -> Array:
     """How far (N,) the tool's travel per ℓ is from 1 inside each piece; none where it does not travel."""
-    q, dq, _ = motion.within(LOOK)
+    q, dq, _ = motion.within(STRETCH_FRACTIONS)
     J = jacobian(robot, q, point=offset)[..., :3, :]
     travel = np.linalg.norm((J @ dq[..., None])[..., 0], axis=-1)
     return np.asarray(np.where(travel.max(axis=1) < 1e-9, 0.0, np.abs(travel - 1.0).max(axis=1)))
@@ -246,6 +246,6 @@ def _refuse_singular(robot: Robot, s: Array, q: Array, a: Slopes, b: Slopes, odd
     """Raise at the first singular knot that comes before any jump."""
     ratio = np.append(a.ratio, b.ratio[-1:])
     ratio[1:] = np.minimum(ratio[1:], b.ratio)
-    first = int(np.argmax(ratio < SINGULAR)) if (ratio < SINGULAR).any() else ratio.size
+    first = int(np.argmax(ratio < SINGULAR_VALUE_RATIO)) if (ratio < SINGULAR_VALUE_RATIO).any() else ratio.size
     if first < ratio.size and not odd[: max(first - 1, 0)].any():
         refuse_singular(robot, float(s[first]), q[first], float(ratio[first]))

@@ -24,13 +24,13 @@ from armwright.errors import InputError, NotSupportedError
 if TYPE_CHECKING:
     from armwright.types import Array
 
-FAR = 1e12
+UNLIMITED_SPEED_SQUARED = 1e12
 """ṡ² [1/s²] that stands for "not limited": a million path lengths per second."""
-STEPS = 60
+MOST_EDGE_STEPS = 60
 """Most steps to find an edge of the feasible set: each settles one of the lines, and an arm of 12 joints has 48."""
-PARALLEL = 1e-12
+WALL_SLOPE_SHARE = 1e-12
 """Slopes by u below this fraction of those by x are walls at a constant x; 1e4 times rounding."""
-ROUNDING = 1e-14
+SUM_ROUNDING = 1e-14
 """Share of the summands by which a sum of four may miss zero: 50 times the rounding of one."""
 
 
@@ -50,7 +50,7 @@ def _intervals(h: Array, a: Array, b: Array, c: Array) -> list[SpeedInterval]:
     """Turn a u + b x + c ≤ 0 (N, k) into lines, with u = (y − x)/(2h); rows of the other kind are lines at infinity."""
     alpha = a / (2.0 * h)[:, None]
     beta = b - alpha
-    flat = np.abs(alpha) <= PARALLEL * np.maximum(np.abs(beta), np.finfo(float).tiny)
+    flat = np.abs(alpha) <= WALL_SLOPE_SHARE * np.maximum(np.abs(beta), np.finfo(float).tiny)
     with np.errstate(divide="ignore", invalid="ignore"):
         offset, slope = -c / alpha, -beta / alpha
         at = -c / beta
@@ -59,7 +59,7 @@ def _intervals(h: Array, a: Array, b: Array, c: Array) -> list[SpeedInterval]:
         lines.append((np.where(rows, offset, none), np.where(rows, slope, 0.0)))
     right, left = flat & (beta > 0.0), flat & (beta < 0.0)
     least = np.where(left, at, 0.0).max(axis=1, initial=0.0)
-    most = np.where(right, at, FAR).min(axis=1, initial=FAR)
+    most = np.where(right, at, UNLIMITED_SPEED_SQUARED).min(axis=1, initial=UNLIMITED_SPEED_SQUARED)
     most[(flat & (beta == 0.0) & (c > 0.0)).any(axis=1)] = -1.0  # broken at every speed
     (low, low_slope), (high, high_slope) = lines
     walls = zip(least.tolist(), most.tolist(), strict=True)
@@ -87,11 +87,11 @@ def _room(interval: SpeedInterval, low: float, high: float, x: float) -> tuple[L
 
 def _edge(interval: SpeedInterval, low: float, high: float, x: float, direction: float) -> float | None:
     """Move x in `direction` (−1 from the right, +1 from the left) to the first point with room, None without."""
-    for _ in range(STEPS):
+    for _ in range(MOST_EDGE_STEPS):
         bottom, top = _room(interval, low, high, x)
         offset, slope = top[0] - bottom[0], top[1] - bottom[1]
         size = abs(bottom[0]) + abs(top[0]) + abs(x) * (abs(bottom[1]) + abs(top[1]))
-        if offset + slope * x >= -ROUNDING * size:
+        if offset + slope * x >= -SUM_ROUNDING * size:
             return x
         if slope * direction <= 0.0:
             return None
@@ -139,7 +139,7 @@ def largest_speeds(s: Array, a: Array, b: Array, c: Array, *, start: float = 0.0
             if start > 0.0
             else "path: it cannot be started from rest within the limits"
         )
-    if K[1:-1, 1].max(initial=0.0) >= FAR:
+    if K[1:-1, 1].max(initial=0.0) >= UNLIMITED_SPEED_SQUARED:
         raise InputError("path: nothing limits the speed somewhere on it; give finite limits")
     x = np.zeros(N + 1)
     x[0] = start

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from armwright.types import Array
 
-ROUNDING = 1e-12
+DURATION_ROUNDING = 1e-12
 """Durations [s], and shares of a duration, below this are rounding: 1 ps, 5000 units in the last place of a second."""
 
 
@@ -108,7 +108,7 @@ def trapezoid_law(speed: float, acceleration: float) -> Trajectory:
     cruise = max((1.0 - top * ramp) / top, 0.0)
     s1 = 0.5 * top * ramp
     pieces = [(ramp, [0.0, 0.0, 0.5 * acceleration]), (ramp, [1.0 - s1, top, -0.5 * acceleration])]
-    if cruise > ROUNDING * ramp:
+    if cruise > DURATION_ROUNDING * ramp:
         pieces.insert(1, (cruise, [s1, top, 0.0]))
     breaks = np.concatenate([[0.0], np.cumsum([length for length, _ in pieces])])
     return Trajectory(breaks, np.array([c for _, c in pieces])[:, :, None])
@@ -144,7 +144,7 @@ def trapezoid(
     if duration is not None:
         T = positive(duration, "duration")
         k = T / law.duration
-        if k < 1.0 - ROUNDING:
+        if k < 1.0 - DURATION_ROUNDING:
             raise InputError(f"duration: the limits need at least {law.duration:.9g} s, got {T:.9g} s")
         breaks, c = breaks * k, c / (k ** np.arange(3))[:, None]
     q = c * D
@@ -230,8 +230,8 @@ def _from_ruckig(found: Any, ask: Any) -> Trajectory:
         switches.append(np.cumsum(lengths))
         jerks.append(np.array([*profile.brake.j, *profile.j, 0.0]))
     inner = np.unique(np.concatenate(switches))
-    inner = inner[(inner > ROUNDING) & (inner < T - ROUNDING)]
-    breaks = np.concatenate([[0.0], inner[np.diff(inner, prepend=-1.0) > ROUNDING], [T]])
+    inner = inner[(inner > DURATION_ROUNDING) & (inner < T - DURATION_ROUNDING)]
+    breaks = np.concatenate([[0.0], inner[np.diff(inner, prepend=-1.0) > DURATION_ROUNDING], [T]])
     middle = 0.5 * (breaks[1:] + breaks[:-1])
     j = np.stack([jerk[np.searchsorted(at, middle)] for at, jerk in zip(switches, jerks, strict=True)], axis=1)
     q, v, a = (np.array(x) for x in (ask.current_position, ask.current_velocity, ask.current_acceleration))

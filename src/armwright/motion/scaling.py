@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
 
-SLOWEST = 1e6
+LARGEST_TIME_FACTOR = 1e6
 """Factor on the duration at which a motion counts as standing still: its inertial torques have fallen by 1e12."""
 PRECISION = 1e-10
 """Relative width of the bracket around the shortest duration: 33 halvings; torque peaks are known to 5e-8."""
@@ -121,8 +121,10 @@ def torque_factor(
     high = max(1.0, atleast)
     while worst(high) > 1.0:
         high *= 2.0
-        if high > SLOWEST:
-            use = torque_use(robot, time_scaled(trajectory, SLOWEST), limits, samples=samples, wrench=wrench)
+        if high > LARGEST_TIME_FACTOR:
+            use = torque_use(
+                robot, time_scaled(trajectory, LARGEST_TIME_FACTOR), limits, samples=samples, wrench=wrench
+            )
             raise InputError(
                 f"torque: even standing on this path breaks the limits of {robot.name!r}: {use.message} when moving "
                 "very slowly; change the path or the limits"
@@ -130,7 +132,7 @@ def torque_factor(
     low = 0.5 * high
     while low > atleast and worst(low) <= 1.0:
         low, high = 0.5 * low, low
-        if high < 1.0 / SLOWEST:
+        if high < 1.0 / LARGEST_TIME_FACTOR:
             raise InputError("trajectory: it needs no torque at all, so torque limits do not bound its speed")
     low = max(low, atleast)
     if low > 0.0 and low == atleast and worst(low) <= 1.0:

@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 Solver = Callable[[Any, Any, Any, Any], Any]
 CHECK_PER_PIECE = 16
 """Samples of every grid interval when the finished motion is checked; the limits were set at its two ends alone."""
-SLACK = 1.0 + 1e-3
+TIME_STRETCH = 1.0 + 1e-3
 """Factor on time by which a motion with moving ends may break limits between grid points before it is refused."""
-APART = 1e-9
+INSTANT_SPACING = 1e-9
 """Instants nearer than this fraction of the duration are one; far below a grid interval, far above rounding."""
 MERGED = 1e-3
 """Grid points closer than this fraction of an even interval are merged: such short pieces only cost digits."""
 SAFE = 1e-8
 """Relative precision of the final stretch of the duration: below the default `tolerance`."""
-TANGENT = 1e-2
+TANGENT_DURATION_CHANGE = 1e-2
 """Relative change of the duration below which the tangent of the viscous torque replaces its chord: near enough for
 Newton's method, which then needs two or three solutions more."""
 AT_LIMIT = 0.99
@@ -169,7 +169,7 @@ def time_optimal(
         factor = max(factor, velocity_factor(raw, acceleration=ka))
     if before > 1.0:
         factor = torque_factor(robot, raw, limits, samples=samples, atleast=factor, precision=SAFE, wrench=push)
-    if moving and factor > SLACK:
+    if moving and factor > TIME_STRETCH:
         raise InputError(
             f"ends: between the grid points limits are broken by a factor of {factor:.6g} in time, and a motion that "
             "does not begin and end at rest cannot be slowed down; refine the grid or keep below the limits"
@@ -196,8 +196,8 @@ def split(path: Trajectory, grid: int, limits: TorqueLimits) -> Trajectory:
     if limits.load_friction.any():
         speed = np.concatenate([speed, speed @ limits.gear.T], axis=-1)
     reversals = zero_crossings(path.breaks, speed)
-    apart = np.abs(reversals[:, None] - path.breaks).min(axis=1) > APART * path.duration
-    apart &= np.diff(reversals, prepend=-path.duration) > APART * path.duration
+    apart = np.abs(reversals[:, None] - path.breaks).min(axis=1) > INSTANT_SPACING * path.duration
+    apart &= np.diff(reversals, prepend=-path.duration) > INSTANT_SPACING * path.duration
     special = np.concatenate([path.breaks, reversals[apart]])
     points = np.unique(np.concatenate([even, fine, path.duration - fine, special]))
     # merge what nearly coincides, keeping the special points
@@ -248,7 +248,7 @@ def iterate(solve: Solver, s: Array, limits: PathLimits, most: int, tolerance: f
         settled = change <= tolerance * T and np.array_equal(wider, near)
         if settled or not (limits.viscous.any() or (limits.dead_zone > 0.0).any()):
             return x, count
-        if change <= TANGENT * T:
+        if change <= TANGENT_DURATION_CHANGE * T:
             blend = 0.5
         if change > 0.5 * step:
             new = 0.5 * (sd + new)  # two solutions alternate where one limit relieves another: take the mean

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.motion.cartesian_path import TINY, CartesianPath, PathPoint, spinning, turning
+from armwright.motion.cartesian_path import ZERO_LENGTH, CartesianPath, PathPoint, spinning, turning
 from armwright.spatial import exp_so3, log_so3
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def segment_of(path: CartesianPath, *, with_path: bool = False) -> Segment:
     poly, zero = np.zeros((6, 3)), np.zeros(3)
     p = path.T_start[:3, 3]
     length = path.length
-    still = length < TINY
+    still = length < ZERO_LENGTH
     if still:
         length = ON_THE_SPOT * float(np.linalg.norm(path.turn))
         poly[0] = p
@@ -99,7 +99,7 @@ def spline_segments(
     from scipy.interpolate import CubicSpline
 
     chord = np.linalg.norm(np.diff(points, axis=0), axis=1)
-    if (chord < TINY).any():
+    if (chord < ZERO_LENGTH).any():
         k = int(np.argmin(chord))
         raise InputError(f"spline: points {k} and {k + 1} coincide; drop one")
     s = np.concatenate([[0.0], np.cumsum(chord)])

@@ -145,7 +145,7 @@ def fill_table(breaks: Array, coefficients: Array, t: Array, out: Array) -> bool
     return True
 
 
-MANY = 256
+COMPILED_TABLE_INSTANTS = 256
 """Instants above which the compiled table is used: up to there NumPy takes 0.1 ms at most, and nothing is compiled for
 a few points. From there on the table is 6 (256) to 11 times (1024 instants, 6 joints) as fast."""
 
@@ -262,7 +262,7 @@ class Trajectory:
             raise InputError(f"t: expected times in seconds, got {t!r}") from error
         if np.isnan(time).any():
             raise InputError("t: times must be numbers, got NaN")
-        if time.ndim == 1 and time.size > MANY:
+        if time.ndim == 1 and time.size > COMPILED_TABLE_INSTANTS:
             table = np.empty((time.size, 3 * self.n))
             if fill_table(self.breaks, self.coefficients, time, table):
                 return Reference(*np.split(table, 3, axis=1))

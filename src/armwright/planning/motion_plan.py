@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 REFINEMENTS = 6  # times that spacing is halved: 64 times as many points bring a spline onto the polyline
-SAME_PLACE = 1e-9  # [m]
+SAME_POSITION_DISTANCE = 1e-9  # [m]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,9 +101,9 @@ def plan_motion(
     first = spacing
     for _ in range(REFINEMENTS if cut else 1):
         points = path_points(where, plan.path, start=here, cut=cut, spacing=spacing)
-        if np.abs(points[1:] - here).max(initial=0.0) < SAME_PLACE:
+        if np.abs(points[1:] - here).max(initial=0.0) < SAME_POSITION_DISTANCE:
             return MotionPlan(plan, points[:1], q[None], None, (), "already there")
-        if np.abs(points[1] - here).max() < SAME_PLACE and cut:
+        if np.abs(points[1] - here).max() < SAME_POSITION_DISTANCE and cut:
             points = np.delete(points, 1, axis=0)
         rows = np.vstack([q, joint_waypoints(robot, points[1:], q, R_tool=R_tool)])
         motion = waypoint_motion(robot, rows, **motion_options)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
     from armwright.world.world import World
 
-LONG = 10.0  # half-length that stands for "infinite" next to an arm [m]
+INFINITE_HALF_LENGTH = 10.0  # half-length that stands for "infinite" next to an arm [m]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +86,7 @@ def spheres(centres: ArrayLike, radius: ArrayLike) -> Obstacles:
 
 
 @names_culprit
-def vertical_cylinders(xy: ArrayLike, radius: ArrayLike, *, half_length: float = LONG) -> Obstacles:
+def vertical_cylinders(xy: ArrayLike, radius: ArrayLike, *, half_length: float = INFINITE_HALF_LENGTH) -> Obstacles:
     """Return the vertical cylinders of 000 §3.8 at (S, 2), so long that their round ends are out of reach.
 
     >>> vertical_cylinders([[0.4, 0.1], [0.4, 0.2]], 0.03)
@@ -97,7 +97,7 @@ def vertical_cylinders(xy: ArrayLike, radius: ArrayLike, *, half_length: float =
 
 
 @names_culprit
-def cells_as_boxes(where: GridMap, *, height: float = LONG) -> Obstacles:
+def cells_as_boxes(where: GridMap, *, height: float = INFINITE_HALF_LENGTH) -> Obstacles:
     """Return the blocked cells of a map (by its own rule; not inflated, without the ring) as boxes.
 
     Args:
@@ -159,7 +159,7 @@ def obstacles_of(world: World) -> Obstacles:
         elif isinstance(shape, Capsule):
             ends = np.array([shape.start, shape.end])
         elif isinstance(shape, Cylinder):
-            along = min(0.5 * shape.height, LONG) * np.array(shape.axis)
+            along = min(0.5 * shape.height, INFINITE_HALF_LENGTH) * np.array(shape.axis)
             ends = np.array([shape.centre - along, shape.centre + along])
         elif isinstance(shape, Box):
             centre.append(shape.centre)

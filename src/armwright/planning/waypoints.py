@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MOST_STEP = 1.0  # [rad, m] between neighbours: branches of inverse kinematics lie farther apart, cells much closer
 BISECTIONS = 12  # of the duration: 2⁻¹² of it is less than any limit is known to
-SAME = 1e-12  # [rad, m] rows that differ by less are one
+SAME_ROW_DISTANCE = 1e-12  # [rad, m] rows that differ by less are one
 
 
 @names_culprit
@@ -201,7 +201,7 @@ def waypoint_motion(
         raise InputError(f"Q: expected shape (N, {robot.n}), got {rows.shape}")
     if times is not None:
         return quintic_spline(rows, times, velocities=scheme, qd0=qd0)
-    rows = rows[np.concatenate([[True], np.abs(np.diff(rows, axis=0)).max(axis=1) > SAME])]
+    rows = rows[np.concatenate([[True], np.abs(np.diff(rows, axis=0)).max(axis=1) > SAME_ROW_DISTANCE])]
 
     def build(T: float) -> Trajectory:
         return quintic_spline(rows, T, velocities=scheme, qd0=qd0)

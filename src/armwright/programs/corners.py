@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from armwright.motion.corner_blend import TANGENT, Corner
+from armwright.motion.corner_blend import TANGENT_ANGLE, Corner
 from armwright.motion.point_to_point import quintic_coefficients
 from armwright.motion.time_optimal_path import subdivide
 from armwright.motion.trajectory import Trajectory
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 HALF = ("rapid", "krl")  # languages whose zones take at most half of a leg, whatever happens at its other end
-ROOM = 1.0 - 1e-9
+BLEND_ROOM = 1.0 - 1e-9
 
 
 def zone_size(leg: Leg, following: Leg, move: Move) -> float:
@@ -59,7 +59,7 @@ def fit_zones(walker: Walker, legs: Sequence[Leg]) -> Array:
     most = length * (0.5 if program.language in HALF else 1.0)
     zone = np.minimum(asked, np.minimum(np.concatenate([[0.0], most]), np.concatenate([most, [0.0]])))
     both = zone[:-1] + zone[1:]
-    scale = np.where(both > length, length / np.where(both > 0.0, both, 1.0), 1.0) * ROOM
+    scale = np.where(both > length, length / np.where(both > 0.0, both, 1.0), 1.0) * BLEND_ROOM
     zone *= np.minimum(np.concatenate([[1.0], scale]), np.concatenate([scale, [1.0]]))
     for k in map(int, np.flatnonzero(zone < asked * (1.0 - 1e-6))):
         leg, other = legs[k - 1], legs[k]
@@ -95,7 +95,9 @@ def _turn_rate(leg: Leg) -> float:
 
 
 BLEND_PIECES = 24
-STRAIGHT = 0.25  # of the shorter neighbour, where two moves meet without a corner: only their scales of ℓ differ
+STRAIGHT_BLEND_SHARE = (
+    0.25  # of the shorter neighbour, where two moves meet without a corner: only their scales of ℓ differ
+)
 
 
 class CurvePieces(NamedTuple):
@@ -172,13 +174,13 @@ def _zone(walker: Walker, run: CornerRun, following: CornerRun) -> float:
     if isinstance(leg.blend, Tangent):
         a, b = run.curve.end.qd, following.curve.start.qd
         angle = np.degrees(np.arccos(np.clip(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)), -1.0, 1.0)))
-        if angle > np.degrees(TANGENT):
+        if angle > np.degrees(TANGENT_ANGLE):
             raise walker.refuse(
                 move,
                 f"it is to be passed without rounding, but the joints change direction by {angle:.2f}° there",
                 "a blend over a distance or a share (c_ptp, C_PTP, a zone), or a stop",
             )
-        return STRAIGHT * min(leg.length, other.length)
+        return STRAIGHT_BLEND_SHARE * min(leg.length, other.length)
     asked = zone_size(leg, other, move)
     room = 0.5 * min(leg.length, other.length)
     if asked > room * (1.0 + 1e-6):

@@ -12,7 +12,7 @@ import numpy as np
 from armwright.errors import InputError, ProgramError
 from armwright.kinematics import fk, ik
 from armwright.kinematics.ik_limits import SLACK, fit_turns
-from armwright.motion.cartesian_path import TINY, CartesianPath, circle_about, circle_via, line
+from armwright.motion.cartesian_path import ZERO_LENGTH, CartesianPath, circle_about, circle_via, line
 from armwright.motion.joint_curve import closed_form
 from armwright.motion.tool_path import ON_THE_SPOT, Segment, segment_of, spline_segments
 from armwright.programs.program import Joints, Note, Pose, Stop, Tangent
@@ -82,7 +82,7 @@ class Walker:
                 f"{np.degrees(self.robot.lower[j]):.2f}° to {np.degrees(self.robot.upper[j]):.2f}°",
             )
         turn = float(np.abs(goal - q).max())
-        if turn < TINY:
+        if turn < ZERO_LENGTH:
             self.note(move, "the move has no length and is left out: the arm is there already")
             return None
         p = (fk(self.robot, q + LOOKS * (goal - q)) @ tool_of(move))[:, :3, 3]
@@ -142,7 +142,7 @@ class Walker:
         poses, indices = [T], []
         for index in range(first, last):
             pose = pose_of(moves[index], poses[-1][:3, :3])
-            if np.linalg.norm(pose[:3, 3] - poses[-1][:3, 3]) < TINY:
+            if np.linalg.norm(pose[:3, 3] - poses[-1][:3, 3]) < ZERO_LENGTH:
                 self.note(moves[index], "the spline point coincides with the one before and is left out")
                 continue
             poses.append(pose)
@@ -191,14 +191,17 @@ def _named(target: Any) -> str:
 
 
 def _coincide(a: Array, b: Array) -> bool:
-    return float(np.linalg.norm(a[:3, 3] - b[:3, 3])) < TINY and float(np.abs(a[:3, :3] - b[:3, :3]).max()) < TINY
+    return (
+        float(np.linalg.norm(a[:3, 3] - b[:3, 3])) < ZERO_LENGTH
+        and float(np.abs(a[:3, :3] - b[:3, :3]).max()) < ZERO_LENGTH
+    )
 
 
 def _arc(move: Move, T: Array, end: Array) -> CartesianPath:
     """Return the arc of a move; refuse with the reason where there is none."""
     assert move.via is not None
     via = (move.T_base_frame @ move.via.T)[:3, 3]
-    if np.linalg.norm(end[:3, 3] - T[:3, 3]) < TINY:
+    if np.linalg.norm(end[:3, 3] - T[:3, 3]) < ZERO_LENGTH:
         raise InputError(
             "start and end of the circle coincide: three points of which two are one name no circle. "
             "Write a full circle as two arcs, or as an arc with an angle of 360°"

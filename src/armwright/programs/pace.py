@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 MOTORS = 1  # the last row of speed limits that belong to joints and motors
-RAMP = 0.25  # where a sheet gives no acceleration, a joint is taken to reach its rated speed in this time [s]
+RATED_SPEED_SECONDS = (
+    0.25  # where a sheet gives no acceleration, a joint is taken to reach its rated speed in this time [s]
+)
 
 
 class Ratings(NamedTuple):
@@ -61,10 +63,10 @@ def ratings(robot: Robot, acceleration: ArrayLike | None, notes: list[Note]) -> 
         joints = ", ".join(str(j + 1) for j in np.flatnonzero(missing))
         text = (
             f"{robot.name!r} has no rated acceleration of joints {joints}: they are taken to reach their rated speed "
-            f"in {RAMP} s (our assumption; give acceleration=… instead)"
+            f"in {RATED_SPEED_SECONDS} s (our assumption; give acceleration=… instead)"
         )
         notes.append(Note(0, text))
-        rated = np.where(missing, speed / RAMP, rated)
+        rated = np.where(missing, speed / RATED_SPEED_SECONDS, rated)
     motor = np.asarray(robot.actuators.speed_limit, dtype=np.float64)
     known = np.isfinite(motor) & (motor > 0.0)
     return Ratings(speed, rated, np.asarray(robot.actuators.gear)[known] / motor[known, None])

@@ -24,7 +24,7 @@ from armwright.programs.program import Joints, Move, Pose, Program
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
-FAR = 100.0  # times the reach of the arm with its tool: beyond, another unit must have been meant
+LARGEST_REACH_FACTOR = 100.0  # times the reach of the arm with its tool: beyond, another unit must have been meant
 
 
 @names_culprit
@@ -50,11 +50,12 @@ def check_program(program: Program, robot: Robot) -> None:
         for target in (move.target, move.via):
             if isinstance(target, Pose):
                 away = float(np.linalg.norm((move.T_base_frame @ target.T)[:3, 3]))
-                if away > FAR * (size + tool):
+                if away > LARGEST_REACH_FACTOR * (size + tool):
                     raise _error(
                         program,
                         move,
-                        f"move {number} leads {away:.4g} m away, more than {FAR:g} times the reach of {robot.name!r} "
+                        f"move {number} leads {away:.4g} m away, "
+                        f"more than {LARGEST_REACH_FACTOR:g} times the reach of {robot.name!r} "
                         f"({size + tool:.3g} m); millimetres where metres are meant?",
                         "targets within the arm's reach",
                     )

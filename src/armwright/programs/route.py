@@ -16,7 +16,7 @@ import numpy as np
 
 from armwright.errors import InputError, NotSupportedError
 from armwright.kinematics import fk, ik
-from armwright.motion.corner_blend import TANGENT, corner_angles, join
+from armwright.motion.corner_blend import TANGENT_ANGLE, corner_angles, join
 from armwright.motion.joint_curve import along
 from armwright.motion.path_error import PathError
 from armwright.motion.trajectory import Trajectory
@@ -189,7 +189,7 @@ def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> CornerRun:
             legs[k] = rested(legs[k])
     zone = fit_zones(walker, legs)
     for k, leg in enumerate(legs[:-1]):
-        if isinstance(leg.blend, Tangent) and angles[k] > TANGENT:
+        if isinstance(leg.blend, Tangent) and angles[k] > TANGENT_ANGLE:
             raise walker.refuse(
                 moves[leg.index],
                 f"it is to be passed without rounding, but meets the next move (line {moves[legs[k + 1].index].line}) "

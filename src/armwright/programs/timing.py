@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-LOOK = np.array([1e-6, 0.25, 0.5, 0.75, 1.0 - 1e-6])  # at the very ends another move's limits may count
+SECTION_FRACTIONS = np.array([1e-6, 0.25, 0.5, 0.75, 1.0 - 1e-6])  # at the very ends another move's limits may count
 
 
 def clock(
@@ -104,7 +104,7 @@ def _rest(s: float, seconds: float) -> Trajectory:
 
 def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> Trajectory:
     """Return the law slowed down until a pace's caps, pushes and joint accelerations hold at five places per piece."""
-    s, sd, sdd = (value[..., 0] for value in part.within(LOOK))
+    s, sd, sdd = (value[..., 0] for value in part.within(SECTION_FRACTIONS))
     curve, s = route.part(first, last), s - route.curve.breaks[first]
     piece = np.searchsorted(curve.breaks[1:-1], s, side="right")
     _, dq, ddq = curve.on_pieces(piece, s - curve.breaks[piece])
@@ -120,7 +120,7 @@ def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> 
     return time_scaled(part, float(np.sqrt(use)))
 
 
-WITHIN = 1.0 + 1e-9
+LIMIT_FACTOR = 1.0 + 1e-9
 FINER = 3
 
 
@@ -169,7 +169,7 @@ def _rows(route: Route, pace: Pace, law: Profile) -> tuple[Array, Array, Array] 
     _, dq, ddq = route.part(first, last).on_pieces(np.repeat(law.origin[:, None] - first, 2, axis=1), ends)
     inertia, curve = dq * weight, ddq * weight
     x = np.stack([law.x[:-1], law.x[1:]], axis=1)[..., None]
-    if np.abs(inertia * law.push[:, None, None] + curve * x).max() <= WITHIN:
+    if np.abs(inertia * law.push[:, None, None] + curve * x).max() <= LIMIT_FACTOR:
         return None
     reach = np.stack([np.zeros_like(h), 2.0 * h], axis=1)
     a = (inertia + reach[..., None] * curve).reshape(h.size, -1)
@@ -218,7 +218,7 @@ def stretched(program: Program, route: Route, law: Profile) -> Profile:
     return Profile(law.s, x, law.origin)
 
 
-SPACING, LEAST = 0.003, 100  # of even grid points [m], and how many a section has at least
+GRID_SPACING, LEAST_GRID_POINTS = 0.003, 100  # of even grid points [m], and how many a section has at least
 
 
 def fastest_law(robot: Robot, program: Program, route: Route, *, share: float = 1.0) -> Profile:
@@ -247,7 +247,7 @@ def fastest_law(robot: Robot, program: Program, route: Route, *, share: float = 
     for first, last in route.sections:
         start = route.curve.breaks[first]
         section = route.part(first, last)
-        pieces = split(section, max(LEAST, int(section.duration / SPACING)), limits)
+        pieces = split(section, max(LEAST_GRID_POINTS, int(section.duration / GRID_SPACING)), limits)
         middle = 0.5 * (pieces.breaks[1:] + pieces.breaks[:-1])
         origin = first + np.searchsorted(section.breaks[1:-1], middle, side="right")
         owner = route.owner[origin]

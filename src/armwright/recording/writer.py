@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-SMALL = 8192  # numbers that are not worth keeping
-KEPT, MOST = 8_000_000, 64  # most numbers and blocks that are kept
-SLACK = 2  # a block may have this many times the size needed
+SMALL_BLOCK_NUMBERS = 8192  # numbers that are not worth keeping
+KEPT_NUMBERS, KEPT_BLOCKS = 8_000_000, 64  # most numbers and blocks that are kept
+BLOCK_SLACK_FACTOR = 2  # a block may have this many times the size needed
 _blocks: list[Array] = []  # given out before, the latest last; some are still in use
 _lock = threading.Lock()
 
@@ -51,16 +51,16 @@ def empty(shape: tuple[int, ...]) -> Array:
     swallowed, since Python has nobody to raise it to.
     """
     need = int(np.prod(shape, dtype=np.int64))
-    if need < SMALL:
+    if need < SMALL_BLOCK_NUMBERS:
         return np.empty(shape)
     with _lock:
         sizes = [block.size for block in _blocks]
-        near = [k for k, size in enumerate(sizes) if need <= size <= SLACK * need]
+        near = [k for k, size in enumerate(sizes) if need <= size <= BLOCK_SLACK_FACTOR * need]
         fitting = [k for k in near if _references(_blocks, k) == _ALONE]
         memory = _blocks.pop(min(fitting, key=sizes.__getitem__)) if fitting else np.empty(need)
         _blocks.append(memory)
         total = sum(sizes) + (0 if fitting else need)
-        while _blocks and (total > KEPT or len(_blocks) > MOST):
+        while _blocks and (total > KEPT_NUMBERS or len(_blocks) > KEPT_BLOCKS):
             total -= _blocks.pop(0).size
     return memory[:need].reshape(shape)
 

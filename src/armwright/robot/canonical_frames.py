@@ -4,8 +4,9 @@
 Frame i has its z on axis i, and where possible its x on the common normal with the next axis and its origin at that
 normal's foot. Two axes that are nearly parallel have their common normal far away: a tilt of 1 mrad between axes
 0.3 m apart puts it 300 m from the arm, and inertias about an origin that far lose (300 m / 1 m)², five digits. So a
-foot is taken only within `NEAR` extents of the arm. Otherwise the origin stays next to the previous one, the small
-rotation is kept as it is, and the step has one constant more. No arm is ill-conditioned by the choice of its frames.
+foot is taken only within `NEAR_EXTENTS` extents of the arm. Otherwise the origin stays next to the previous one, the
+small rotation is kept as it is, and the step has one constant more. No arm is ill-conditioned by the choice of its
+frames.
 
 `CanonicalFrames` holds everything that lengths and axes decide, and no mass or friction. Arms that differ in loads and
 friction only have the same frames. They are found once for all of them, as long as one of those arms lives: a batch of
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 # A frame this many extents of the arm away costs 2·log10(NEAR) ≈ 1 digit of the inertias, which 1e-10 can spare.
-NEAR = 3.0
+NEAR_EXTENTS = 3.0
 # Angle between axes [rad] below which they are parallel but for rounding: products of a dozen rotations err by 1e-15.
-PARALLEL = 1e-13
+PARALLEL_SINE = 1e-13
 # Distance between parallel axes below which they are one line, in extents of the arm.
-COINCIDENT = 1e-9
+COINCIDENT_SHARE = 1e-9
 
 
 def canonical_frames(robot: Robot, homes: list[Array]) -> list[Array]:
@@ -59,17 +60,17 @@ def canonical_frames(robot: Robot, homes: list[Array]) -> list[Array]:
             zc, between = axes[c], points[c] - p
             tilt = zc - (zc @ z) * z
             sine = float(np.linalg.norm(tilt))
-            if sine > PARALLEL:
+            if sine > PARALLEL_SINE:
                 # z × tilt, not z × zc: orthogonal to both axes to rounding, however small the angle between them
                 x = np.cross(z, perpendicular(z, tilt / sine))
                 if not slides[c] and not slides[i]:
                     along = float(between @ (z - (z @ zc) * zc)) / sine**2
-                    if abs(along) <= NEAR * extent:
+                    if abs(along) <= NEAR_EXTENTS * extent:
                         origin = p + along * z
             elif not slides[c]:
                 across = between - (between @ z) * z
                 distance = float(np.linalg.norm(across))
-                if distance > COINCIDENT * extent:
+                if distance > COINCIDENT_SHARE * extent:
                     x = perpendicular(z, across / distance)
             if slides[i] and not slides[c]:
                 origin = points[c]  # the line of a prismatic axis is free: put it through the next axis

@@ -178,7 +178,7 @@ def _distance(c: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
 
 __all__ = ["Finding", "body_findings", "check", "physics_findings", "robot_body_findings"]
 
-SINGULAR = 1e-10
+SINGULAR_EIGENVALUE = 1e-10
 """Smallest eigenvalue of M scaled to unit diagonal that still counts as positive definite."""
 SPEED_SLACK = 1.01
 """Joint speeds are printed with three digits; a per cent above the motor's is rounding."""
@@ -306,7 +306,7 @@ def _sampled(robot: Robot, samples: int, seed: int) -> list[Finding]:
             worst, at = value, q
         load = np.maximum(load, np.abs(g))
     out = []
-    if worst < SINGULAR:
+    if worst < SINGULAR_EIGENVALUE:
         where = ", ".join(f"{x:.3g}" for x in at)
         out.append(
             Finding(

@@ -22,8 +22,8 @@ from armwright.robot.tree import Tree, robot_of
 if TYPE_CHECKING:
     from armwright.types import Array
 
-TOLERANCE = 1e-12  # a pivot this small against the inertia of the locked arm is rounding, not mass
-TINY = 1e-20  # kg m², kg: no part of an arm is this light, and 1/TINY would soon overflow
+PIVOT_TOLERANCE = 1e-12  # a pivot this small against the inertia of the locked arm is rounding, not mass
+NEGLIGIBLE_INERTIA = 1e-20  # kg m², kg: no part of an arm is this light, and 1/TINY would soon overflow
 
 
 def has_inertia(robot: Robot) -> bool:
@@ -103,7 +103,7 @@ def _smallest_pivot(robot: Robot, arm: LinkFrames, armature: Array) -> int | Non
         body, S, X = robot.bodies[i], arm.S[i], arm.X[i]
         U = free[i] @ S
         D = float(S @ U) + armature[body.joint]
-        least = max(TINY, TOLERANCE * float(S @ locked[i] @ S))
+        least = max(NEGLIGIBLE_INERTIA, PIVOT_TOLERANCE * float(S @ locked[i] @ S))
         if not least < D:
             return body.joint
         if body.parent >= 0:
@@ -114,8 +114,8 @@ def _smallest_pivot(robot: Robot, arm: LinkFrames, armature: Array) -> int | Non
 
 def _null_direction(M: Array) -> int | None:
     diagonal = np.diag(M)
-    if diagonal.min() <= TINY:
+    if diagonal.min() <= NEGLIGIBLE_INERTIA:
         return int(np.argmin(diagonal))
     scale = 1.0 / np.sqrt(diagonal)
     values, vectors = np.linalg.eigh(M * np.outer(scale, scale))
-    return int(np.argmax(np.abs(vectors[:, 0]))) if values[0] <= TOLERANCE else None
+    return int(np.argmax(np.abs(vectors[:, 0]))) if values[0] <= PIVOT_TOLERANCE else None

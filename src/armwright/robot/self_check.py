@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 AGREE = 1e-10  # relative, as all formulations of an arm agree
-STATES = 2  # spread over a turn of every joint
+CHECKED_STATES = 2  # spread over a turn of every joint
 
 
 def require_agreement(robot: Robot, where: str) -> None:
@@ -52,7 +52,9 @@ def disagreement(robot: Robot) -> dict[str, float]:
     # nothing may turn a joint of an arm with vertical axes: what is left there is rounding of weight times length
     longest = max(float(np.linalg.norm(body.T_parent_joint[:3, 3])) for body in robot.bodies)
     weight = sum(body.mass for body in robot.bodies) * float(np.linalg.norm(robot.gravity)) * longest
-    for q, qdd in zip(*(2.0 * np.pi * spread(STATES, robot.n, first) - np.pi for first in (0, STATES)), strict=True):
+    for q, qdd in zip(
+        *(2.0 * np.pi * spread(CHECKED_STATES, robot.n, first) - np.pi for first in (0, CHECKED_STATES)), strict=True
+    ):
         arm = LinkFrames(robot, q)
         pairs = (
             (_tool_pose(tree, q), _document_tool_pose(robot, arm), 0.0),

@@ -101,7 +101,7 @@ def check_unit(unit: object, allowed: tuple[Dimension, ...], refuse: Callable[[s
 
 
 Dimensions = tuple[Dimension, ...]
-SMALLEST, LARGEST = 1e-100, 1e12
+SMALLEST_MAGNITUDE, LARGEST_MAGNITUDE = 1e-100, 1e12
 """Magnitudes beyond these would overflow somewhere downstream; no robot has them."""
 MAX_ROWS = 200
 
@@ -116,8 +116,11 @@ def real(value: object, q: Quantity, *, infinite: bool = False) -> float:
         raise q.refuse("integer too large", "number") from None
     if math.isnan(number) or (math.isinf(number) and not infinite):
         raise q.refuse(f"numbers must be finite, got {number}", "finite")
-    if number != 0.0 and not SMALLEST <= abs(number) <= LARGEST and not math.isinf(number):
-        raise q.refuse(f"{number:g} is no robot's number; magnitudes go from {SMALLEST:g} to {LARGEST:g}", "magnitude")
+    if number != 0.0 and not SMALLEST_MAGNITUDE <= abs(number) <= LARGEST_MAGNITUDE and not math.isinf(number):
+        raise q.refuse(
+            f"{number:g} is no robot's number; magnitudes go from {SMALLEST_MAGNITUDE:g} to {LARGEST_MAGNITUDE:g}",
+            "magnitude",
+        )
     return number
 
 

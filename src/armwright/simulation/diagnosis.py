@@ -136,7 +136,7 @@ def explain_stability(
     return f"the state grew without bound (joint {joint}), though the loop is stable around where it was"
 
 
-MOVING = 0.1  # rad/s (m/s): speed at which dry friction has a slope
+FRICTION_SLOPE_SPEED = 0.1  # rad/s (m/s): speed at which dry friction has a slope
 USUAL_ROTORS = 0.1  # kg m² at the joint of an arm like the UR5, see `Robot.with_rotors`
 MOST_LANES = 64  # of a batch whose eigenvalues are computed: those with the largest Jacobians
 
@@ -149,7 +149,9 @@ def check_step(running: RunningLoop) -> None:
     x = running.state
     if np.any(parts.lanes.tree.coulomb != 0.0) and parts.friction is None:
         # at rest Coulomb friction jumps: its slope says nothing about the step
-        x[:, n : 2 * n] = np.where(np.abs(x[:, n : 2 * n]) < MOVING, MOVING, x[:, n : 2 * n])
+        x[:, n : 2 * n] = np.where(
+            np.abs(x[:, n : 2 * n]) < FRICTION_SLOPE_SPEED, FRICTION_SLOPE_SPEED, x[:, n : 2 * n]
+        )
     J = tick_jacobians(running, x)
     if not np.isfinite(J).all():
         _check_first_torque(running)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from armwright.simulation.running_loop import RunningLoop
     from armwright.types import Array
 
-RESOLUTION = 1e-12  # [s]
+EVENT_TIME_TOLERANCE = 1e-12  # [s]
 MOST_TRIALS = 60
 
 
@@ -74,7 +74,7 @@ def _root(
     """Regula falsi that always shrinks the bracket; returns the end where the value is ≥ 0 and the state there."""
     low, high, (f_high, x) = 0.0, length, end
     for _ in range(MOST_TRIALS):
-        if high - low < RESOLUTION or f_high == 0.0:
+        if high - low < EVENT_TIME_TOLERANCE or f_high == 0.0:
             break
         h = low + (high - low) * float(np.clip(-f_low / (f_high - f_low), 0.05, 0.95))
         trial = after(h)

@@ -96,7 +96,7 @@ class Sensor:
         return np.asarray(np.clip(seen, -np.asarray(self.largest), self.largest)[held])
 
 
-MOST_TICKS = 10_000  # of delay: each is kept in the loop's memory
+MOST_DELAY_TICKS = 10_000  # of delay: each is kept in the loop's memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +125,8 @@ class JointSensors:
                 raise InputError(f"sensors: {name} must be finite and ≥ 0, got {value}")
         for name, least in (("delay", 0), ("every", 1)):
             ticks = numbers(getattr(self, name), f"sensors: {name}")
-            if ticks.ndim or ticks != np.floor(ticks) or not least <= ticks <= MOST_TICKS:
-                span = f"from {least} to {MOST_TICKS}"
+            if ticks.ndim or ticks != np.floor(ticks) or not least <= ticks <= MOST_DELAY_TICKS:
+                span = f"from {least} to {MOST_DELAY_TICKS}"
                 raise InputError(f"sensors: {name} must be a whole number of ticks {span}, got {ticks}")
             object.__setattr__(self, name, int(ticks))
 

@@ -203,10 +203,13 @@ def loop_plan(parts: Loop, law: Stage | None) -> LoopPlan:
     )
 
 
-MOST_TICKS, LEAST_TICKS = 4096, 256  # of one stretch: its tables stay in the cache, and progress is shown
+MOST_STRETCH_TICKS, LEAST_STRETCH_TICKS = (
+    4096,
+    256,
+)  # of one stretch: its tables stay in the cache, and progress is shown
 CALLED_TICKS = 512  # of one stretch, where Python is called at every tick
 TABLE = 4_000_000  # numbers that the tables of one stretch of ticks may hold
-NOISE = 24_576  # numbers of noise that one group of lanes is given at once: they stay in the cache
+NOISE_NUMBERS = 24_576  # numbers of noise that one group of lanes is given at once: they stay in the cache
 Progress = Callable[[float], None]
 _RECENT: deque[Memo] = deque(maxlen=8)  # loops of differing arms outlive the arms of one batch
 
@@ -276,12 +279,12 @@ class Session(RunningLoop):
         remaining = max(1, round(duration / self.parts.period))
         total = remaining
         columns = len(self.loop.plan.lane_slots) + len(self.loop.plan.record_slots)
-        most = CALLED_TICKS if self.called else MOST_TICKS
-        stretch = min(most, max(LEAST_TICKS, TABLE // (self.count * columns)))
+        most = CALLED_TICKS if self.called else MOST_STRETCH_TICKS
+        stretch = min(most, max(LEAST_STRETCH_TICKS, TABLE // (self.count * columns)))
         if self.noise is not None:
-            stretch = min(stretch, max(LEAST_TICKS, NOISE // (self.loop.width * self.noise.width)))
+            stretch = min(stretch, max(LEAST_STRETCH_TICKS, NOISE_NUMBERS // (self.loop.width * self.noise.width)))
         if progress is not None:
-            stretch = min(stretch, max(LEAST_TICKS, total // 50))
+            stretch = min(stretch, max(LEAST_STRETCH_TICKS, total // 50))
         if self.stream is None or not self.stream.forgetful:
             self.log.reserve(recorded_rows(total, self.every, self.phase) + 1)  # one more for the closing row
         while remaining > 0:

@@ -20,7 +20,7 @@ from armwright.errors import InputError
 from armwright.studies.printed_numbers import PrintedNumbers, read_numbers
 
 Compute = Callable[[], Any]
-ROUNDING = 1e-9
+FORMULA_ROUNDING = 1e-9
 """Relative difference between two evaluations of the same formula that rounding explains."""
 
 
@@ -95,7 +95,7 @@ class Formula:
 
     text: str
     unit: str = ""
-    tolerance: float = ROUNDING
+    tolerance: float = FORMULA_ROUNDING
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Item:
         """Refuse a tolerance that was chosen without giving a rule."""
         printed = self.printed
         read = isinstance(printed, Numbers) and printed.reading is not None
-        wide = isinstance(printed, Formula) and printed.tolerance != ROUNDING
+        wide = isinstance(printed, Formula) and printed.tolerance != FORMULA_ROUNDING
         if (read or wide) and not self.rule:
             raise InputError(f"item {self.id}: a chosen reading or tolerance needs a rule that says why")
 

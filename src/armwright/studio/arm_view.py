@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-SMALL = 1e-9
+SMALLEST_HALF_LENGTH = 1e-9
 
 
 def describe(robot: Robot) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def look(robot: Robot, q: Array) -> dict[str, Any]:
         "axes": ellipsoid.axes.tolist(),
         "half_lengths": half.tolist(),
         # τᵀτ ≤ 1 and τ = JᵀF: same axes, reciprocal lengths (003 §4.3)
-        "force_half_lengths": [1.0 / h if h > SMALL else None for h in half.tolist()],
+        "force_half_lengths": [1.0 / h if h > SMALLEST_HALF_LENGTH else None for h in half.tolist()],
         "singularity": {
             "status": near.status,
             "ratio": near.smallest / near.largest,

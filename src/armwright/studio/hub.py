@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`Hub`: the pages that watch; each has a place for the newest frame and a queue of texts, and none waits for another.
 
-A page says how many frames it has drawn. One that has `WINDOW` frames outstanding gets no more until it says so, and
-then the newest: a slow page skips frames, it does not fall behind. One that lets its texts pile up is disconnected.
+A page says how many frames it has drawn. One that has `FRAMES_UNDER_WAY` frames outstanding gets no more until it says
+so, and then the newest: a slow page skips frames, it does not fall behind. One that lets its texts pile up is
+disconnected.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from starlette.websockets import WebSocket
 
-WINDOW = 12  # frames under way to one page: 0.2 s
+FRAMES_UNDER_WAY = 12  # frames under way to one page: 0.2 s
 MOST_TEXTS = 256
 
 
@@ -72,7 +73,7 @@ class Client:
             self._wake.clear()
             while self._texts:
                 await self.socket.send_text(self._texts.popleft())
-            if self._newest is not None and self.live and self.sent - self.drawn < WINDOW:
+            if self._newest is not None and self.live and self.sent - self.drawn < FRAMES_UNDER_WAY:
                 frame, self._newest = self._newest, None
                 self.sent += 1
                 await self.socket.send_bytes(frame)

@@ -23,15 +23,15 @@ import numpy as np
 from armwright.errors import ArmwrightError, InputError
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Signal
-from armwright.studio.pulled_arm import RATE, Choice, PulledArm, inside, posture
+from armwright.studio.pulled_arm import PULL_RATE, Choice, PulledArm, inside, posture
 from armwright.studio.touch_beliefs import Moment
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-EVERY = 5  # ticks
-MOST = 60_000  # rows
+RECORDED_TICKS = 5  # ticks
+MOST_LIVE_ROWS = 60_000  # rows
 
 
 class LiveRows:
@@ -45,9 +45,9 @@ class LiveRows:
         return len(self._kept)
 
     def add(self, plant: PulledArm) -> None:
-        """Keep the present state, every `EVERY`-th time."""
+        """Keep the present state, every `RECORDED_TICKS`-th time."""
         self._tick += 1
-        if self._tick % EVERY or len(self._kept) >= MOST:
+        if self._tick % RECORDED_TICKS or len(self._kept) >= MOST_LIVE_ROWS:
             return
         live, truth = plant.live, plant.truth()
         row = ([live.time], live.q, live.qd, live.tau, live.outputs["tau_ext"], truth.torque, truth.force)
@@ -69,8 +69,8 @@ class LiveRows:
 
 WAKE = 0.008  # [s] between two readings of the clock: four ticks
 FRAME = 2  # readings of the clock between two frames
-BEHIND = 0.1  # [s] of simulation that is made up for; what is later than that is dropped
-SOFT = 4.0  # [rad/s] of the filter that leads the reference to a goal
+LARGEST_LAG = 0.1  # [s] of simulation that is made up for; what is later than that is dropped
+GOAL_FILTER_RATE = 4.0  # [rad/s] of the filter that leads the reference to a goal
 SWAY, SWAY_RATE = 0.25, 0.8  # [rad], [rad/s] of the motion "sway"
 
 
@@ -208,14 +208,14 @@ class LiveArm:
                 time.sleep(due + WAKE - now)
                 now = time.monotonic()
             passed, due = now - due, now
-            if passed > BEHIND:
+            if passed > LARGEST_LAG:
                 self.late += 1
-                passed = BEHIND
+                passed = LARGEST_LAG
             owed += passed * self.speed
-            while owed > 0.5 / RATE and not self.error:
-                owed -= 1.0 / RATE
+            while owed > 0.5 / PULL_RATE and not self.error:
+                owed -= 1.0 / PULL_RATE
                 self._tick()
-            owed = min(owed, 1.0 / RATE)
+            owed = min(owed, 1.0 / PULL_RATE)
             looks += 1
             if looks % FRAME == 0 and self._watched.is_set():
                 self._send()
@@ -230,11 +230,11 @@ class LiveArm:
 
     def _tick(self) -> None:
         """Lead the reference on and step."""
-        dt = 1.0 / RATE
+        dt = 1.0 / PULL_RATE
         if self.motion == "sway":
             phase = SWAY_RATE * self.plant.live.time + np.arange(self.plant.robot.n)
             self.goal = inside(self.plant.robot, self._middle + SWAY * np.sin(phase))
-        pull = SOFT * SOFT * (self.goal - self._ref) - 2.0 * SOFT * self._ref_speed
+        pull = GOAL_FILTER_RATE * GOAL_FILTER_RATE * (self.goal - self._ref) - 2.0 * GOAL_FILTER_RATE * self._ref_speed
         self._ref_speed = self._ref_speed + dt * pull
         self._ref = self._ref + dt * self._ref_speed
         try:

@@ -137,7 +137,7 @@ ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
 }
 
 
-MOST_RUNS, MOST_SHAPES = 8, 64
+MOST_ORDERED_RUNS, MOST_SHAPES = 8, 64
 MOST_WORDS = 8
 METRICS = ("contacts", "false_alarms", "arrival_s", "largest_force_n", "median_delay_s", "tool_path_m", "simulated_s")
 PLACE = numbers(-100.0, 100.0, count=3)
@@ -200,8 +200,8 @@ async def run(
         raise InputError(f"explore: no world {world!r:.40}; valid: {', '.join(worlds())}")
     there = load_world(world) if world is not None else drawn_world(studio, **(drawn or {}))
     pairs = list(itertools.product(reactions, observers or [""]))
-    if not 1 <= len(pairs) <= MOST_RUNS:
-        raise InputError(f"explore: 1 to {MOST_RUNS} runs at a time, got {len(pairs)}")
+    if not 1 <= len(pairs) <= MOST_ORDERED_RUNS:
+        raise InputError(f"explore: 1 to {MOST_ORDERED_RUNS} runs at a time, got {len(pairs)}")
     robot = studio.robot
 
     def work(progress: Callable[[float, str], None]) -> dict[str, Any]:
@@ -256,7 +256,7 @@ EXPLORE_ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
 }
 
 
-MOST_CELLS = 200  # rows of a table on the page
+MOST_TABLE_ROWS = 200  # rows of a table on the page
 
 
 async def program(
@@ -289,13 +289,13 @@ async def program(
             "fastest": float(fastest.program),
             "moves": {
                 "heads": list(rows.MOVE_HEADS),
-                "rows": [rows.move_cells(outcome, move, 40) for move in outcome.moves[:MOST_CELLS]],
-                "marked": [move.use > 1.0 for move in outcome.moves[:MOST_CELLS]],
+                "rows": [rows.move_cells(outcome, move, 40) for move in outcome.moves[:MOST_TABLE_ROWS]],
+                "marked": [move.use > 1.0 for move in outcome.moves[:MOST_TABLE_ROWS]],
             },
             "motors": {"heads": list(rows.MOTOR_HEADS), "rows": rows.motor_cells(outcome)},
             "events": {
                 "heads": list(rows.EVENT_HEADS),
-                "rows": [rows.event_cells(outcome, event) for event in outcome.events[:MOST_CELLS]],
+                "rows": [rows.event_cells(outcome, event) for event in outcome.events[:MOST_TABLE_ROWS]],
             },
         }
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from armwright.robot.tree import Tree
     from armwright.types import Array, Traced
 
-MOST_FORCE = 300.0  # [N] that a hand is allowed to pull with
+LARGEST_PULL = 300.0  # [N] that a hand is allowed to pull with
 
 
 class Pulled(NamedTuple):
@@ -70,7 +70,7 @@ def _pulled(
             columns[tree.joint[a]] = columns[tree.joint[a]] + held[i] * reach
     v = sum(columns[j] * qd[j] for j in range(tree.n))
     f = spring[0] * (target - p) - spring[1] * v
-    return p, f / np.sqrt(1.0 + dot(f, f) / MOST_FORCE**2), columns, poses
+    return p, f / np.sqrt(1.0 + dot(f, f) / LARGEST_PULL**2), columns, poses
 
 
 def pull_wrench(
@@ -108,11 +108,11 @@ def anchor_of(robot: Robot, body: int, point: Array) -> Array:
     return np.asarray(T[:3, :3] @ np.asarray(point, dtype=np.float64) + T[:3, 3])
 
 
-RATE, SUBSTEPS = 500.0, 4
+PULL_RATE, PULL_SUBSTEPS = 500.0, 4
 LAWS = (*(choices.LAWS.title(name) for name in choices.LAWS.some("computed_torque", "pd_gravity")), "free")
-OBSERVER = 40.0  # gain [1/s]: 63 % of a push is felt after 25 ms
+PULL_OBSERVER_GAIN = 40.0  # gain [1/s]: 63 % of a push is felt after 25 ms
 THRESHOLD = 2.0  # [N m] of the detector, on top of what an arm of 100 N m needs for the noise of its model
-SHARE = 0.01  # of the effort limit
+EFFORT_LIMIT_SHARE = 0.01  # of the effort limit
 ASSUMED_FRICTION = 0.02  # of the effort limit: dry friction of arms whose description has none
 DEAD_ZONE = 0.005  # [rad/s] below which a joint counts as standing
 MOST_PAYLOAD = 20.0  # [kg]
@@ -164,17 +164,17 @@ class PulledArm:
         self._viscous, self._dry, self.friction_source = friction_of(robot)
         self.robot = self._with(arm, 1.0, 0.0)
         effort = np.array([joint.limits.effort for joint in arm.joints])
-        self.thresholds = THRESHOLD + SHARE * np.where(np.isfinite(effort), effort, 0.0)
+        self.thresholds = THRESHOLD + EFFORT_LIMIT_SHARE * np.where(np.isfinite(effort), effort, 0.0)
         loop = Loop.of(
             self.robot,
             law_of(choice.law, arm.n),
-            rate=RATE,
-            substeps=SUBSTEPS,
+            rate=PULL_RATE,
+            substeps=PULL_SUBSTEPS,
             integrator="semi-implicit",
             model=None if choice.knows else self._with(arm, 0.0, 0.0),
             wrench=pull_wrench,
             inputs=inputs_of(arm),
-            monitors=(momentum_observer(OBSERVER), joint_detector(self.thresholds)),
+            monitors=(momentum_observer(PULL_OBSERVER_GAIN), joint_detector(self.thresholds)),
             limits="clamp",
         )
         self.live = loop.live(q0, may_become=(self._with(arm, 2.0, 0.0), loaded(self.robot)))

@@ -136,8 +136,8 @@ def _ends(world: World) -> dict[str, Any] | None:
     return None if world.task is None else {"start": list(world.task.start), "goal": list(world.task.goal)}
 
 
-MOST_CLIENTS = 32
-PATIENCE = 5.0  # [s] within which a page has to send its token
+MOST_PAGES = 32
+TOKEN_PATIENCE = 5.0  # [s] within which a page has to send its token
 WRONG_TOKEN, TOO_MANY = 4401, 4429
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 CSP = (
@@ -283,13 +283,13 @@ async def serve_page(studio: Studio, connection: WebSocket) -> None:
     """Serve one page: its token first, then its messages one after another until it leaves."""
     await connection.accept()
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TOKEN_PATIENCE):
             raw = await connection.receive_text()
         _, ident, fields = read_message(raw, {"hello": record({"token": text(200)})})
         role = studio.role(fields["token"])
     except (InputError, TimeoutError, WebSocketDisconnect, KeyError):
         ident, role = 0, None
-    if role is None or len(studio.hub.clients) >= MOST_CLIENTS:
+    if role is None or len(studio.hub.clients) >= MOST_PAGES:
         reason = "wrong or missing token" if role is None else "too many pages are open"
         with contextlib.suppress(RuntimeError, WebSocketDisconnect):
             await connection.close(WRONG_TOKEN if role is None else TOO_MANY, reason)

@@ -31,7 +31,7 @@ from armwright.studio.touch_beliefs import judge, warm_up
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
-MOST = 4
+MOST_STUDIO_JOBS = 4
 """Jobs that may wait or run."""
 
 
@@ -50,8 +50,8 @@ class Jobs:
 
     def start(self, name: str, work: Callable[[Callable[[float, str], None]], dict[str, Any]]) -> int:
         """Begin a job; every page is told of progress, and of the end with ``result`` or ``error``."""
-        if len(self._cancelled) >= MOST:
-            raise InputError(f"jobs: {MOST} are waiting already; cancel one")
+        if len(self._cancelled) >= MOST_STUDIO_JOBS:
+            raise InputError(f"jobs: {MOST_STUDIO_JOBS} are waiting already; cancel one")
         number = next(self._numbers)
         stop = self._cancelled[number] = threading.Event()
 
@@ -92,7 +92,7 @@ class Jobs:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-MOST_ITEMS, MOST_TICKETS, MOST_WAITING = 64, 32, 4
+MOST_ITEMS, MOST_TICKETS, MOST_WAITING_PAGES = 64, 32, 4
 MOST_DESCRIPTION = 1 << 20  # bytes
 
 
@@ -166,7 +166,7 @@ class Shelf:
         if len(content) > MOST_DESCRIPTION:
             raise InputError(f"{name}: a description has at most {MOST_DESCRIPTION >> 20} MiB")
         self._waiting[name] = content
-        while len(self._waiting) > MOST_WAITING:
+        while len(self._waiting) > MOST_WAITING_PAGES:
             self._waiting.popitem(last=False)
 
     def beside(self, name: str) -> bytes | None:

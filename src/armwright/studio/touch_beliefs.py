@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-SENSOR = 0.3  # [N m] standard deviation assumed of the observer
+OBSERVER_DEVIATION = 0.3  # [N m] standard deviation assumed of the observer
 STANDING = 0.01  # [rad/s]
 HIDDEN = 0.8  # share of the true torque below which friction counts as hiding force
-WITHIN = 0.68  # probability of the radius that is drawn
+DRAWN_PROBABILITY = 0.68  # probability of the radius that is drawn
 
 
 class Moment(NamedTuple):
@@ -49,7 +49,7 @@ class Moment(NamedTuple):
 def warm_up(robot: Robot) -> None:
     """Isolate something once: the first time imports and compiles, which takes longer than all that follow."""
     with suppress(ArmwrightError):  # an arm about which nothing can be said
-        isolate(robot, robot.neutral(), np.full(robot.n, 10.0), SENSOR)
+        isolate(robot, robot.neutral(), np.full(robot.n, 10.0), OBSERVER_DEVIATION)
 
 
 def judge(robot: Robot, now: Moment) -> dict[str, Any]:
@@ -60,7 +60,12 @@ def judge(robot: Robot, now: Moment) -> dict[str, Any]:
         return out | {"outcome": "no contact", "reason": "no joint feels more than its threshold"}
     standing = np.abs(now.qd) < STANDING
     S = torque_covariance(
-        robot, now.q, now.qd, sensor=SENSOR, friction=1.0, friction_torque=np.where(standing, now.dry, 0.2 * now.dry)
+        robot,
+        now.q,
+        now.qd,
+        sensor=OBSERVER_DEVIATION,
+        friction=1.0,
+        friction_torque=np.where(standing, now.dry, 0.2 * now.dry),
     )
     found = isolate(robot, now.q, now.felt, S)
     out |= {"outcome": found.outcome, "reason": found.reason}
@@ -76,11 +81,11 @@ def judge(robot: Robot, now: Moment) -> dict[str, Any]:
 
 
 def radius_of(points: Array, probability: Array, centre: Array) -> float:
-    """Return the radius [m] about a point within which a contact lies with a probability of `WITHIN`."""
+    """Return the radius [m] about a point within which a contact lies with a probability of `DRAWN_PROBABILITY`."""
     far = np.linalg.norm(points - centre, axis=1)
     order = np.argsort(far)
     total = np.cumsum(probability[order])
-    return float(far[order][min(int(np.searchsorted(total, WITHIN * total[-1])), len(far) - 1)])
+    return float(far[order][min(int(np.searchsorted(total, DRAWN_PROBABILITY * total[-1])), len(far) - 1)])
 
 
 def hidden_force(now: Moment) -> dict[str, float] | None:

@@ -96,7 +96,7 @@ VIEWS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
 
 NUMBER = whole(1, 2**31)
 KINDS = ("recording", "exploration", "program")
-MOST_ROWS, MOST_SIGNALS = 2000, 8
+MOST_VIEW_ROWS, MOST_SIGNALS = 2000, 8
 MOST_FILE = 16 << 20  # bytes of a recording that is handed out on the page's line
 
 
@@ -146,7 +146,7 @@ async def signals(studio: Studio, client: Client, number: int) -> dict[str, Any]
 async def columns(studio: Studio, client: Client, number: int, names: tuple[str, ...]) -> dict[str, Any]:
     """Some signals of a recording over time, thinned to what a screen can show; time begins at 0."""
     recording = studio.shelf.get(number, "recording").value
-    step = max(1, -(-len(recording) // MOST_ROWS))
+    step = max(1, -(-len(recording) // MOST_VIEW_ROWS))
     out = {}
     for name in names:
         values = np.asarray(recording[name]).reshape(len(recording), -1)[::step, :16]

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array, Traced
 
-THIN, DEFAULT, THICK = 0.03, 0.045, 0.07
+THIN_RADIUS_SHARE, DEFAULT_RADIUS_SHARE, THICK_RADIUS_SHARE = 0.03, 0.045, 0.07
 """Radii as fractions of the stretched arm: bounds of what the inertia suggests, and the value without inertia."""
-SHORT = 0.02
+SHORT_SEGMENT_SHARE = 0.02
 """Segments shorter than this fraction of the stretched length are covered by their neighbours."""
 
 
@@ -126,13 +126,19 @@ def link_capsules(
     }
     out = []
     for k, (i, a, b) in enumerate(segments):
-        if lengths[k] < SHORT * extent and not (k == longest[i] and (i == robot.tip or lengths[k] > 1e-3 * extent)):
+        if lengths[k] < SHORT_SEGMENT_SHARE * extent and not (
+            k == longest[i] and (i == robot.tip or lengths[k] > 1e-3 * extent)
+        ):
             continue
         r = given[i]
         if r is None:
             main = segments[longest[i]]
             suggested = _suggested(robot, i, main[2] - main[1])
-            r = DEFAULT * extent if suggested is None else float(np.clip(suggested, THIN * extent, THICK * extent))
+            r = (
+                DEFAULT_RADIUS_SHARE * extent
+                if suggested is None
+                else float(np.clip(suggested, THIN_RADIUS_SHARE * extent, THICK_RADIUS_SHARE * extent))
+            )
         out.append(LinkCapsule(i, robot.bodies[i].name, vector(a, "start"), vector(b, "end"), r))
     return tuple(out)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-ROUNDING = 1e-12
+RADIUS_ROUNDING = 1e-12
 
 
 def smallest_circle(points: Array) -> tuple[Array, float]:
@@ -39,7 +39,7 @@ def smallest_circle(points: Array) -> tuple[Array, float]:
     for _ in range(100):
         distance = np.linalg.norm(points - centre, axis=1)
         farthest = int(np.argmax(distance))
-        if distance[farthest] <= radius * (1.0 + ROUNDING) + 1e-15:
+        if distance[farthest] <= radius * (1.0 + RADIUS_ROUNDING) + 1e-15:
             break
         carriers.append(farthest)
         centre, radius, carriers = _carried(points, carriers)
@@ -77,14 +77,14 @@ def _through(points: Array) -> Array | None:
     return np.asarray(points[0] + x)
 
 
-MOST_PIECES = 8
-SAMPLES = 20_000  # points on the mesh to which the distance of a capsule is measured
+MOST_CAPSULES = 8
+MESH_POINTS = 20_000  # points on the mesh to which the distance of a capsule is measured
 WIDER = (1.0, 1.04, 1.08, 1.13, 1.2, 1.3)  # times the smallest radius
-WORTH = 0.9  # of the error, to which a cut must bring it
-COARSE = 200  # points that the search over directions looks at
-START = np.array([[0.0, 0.0], [0.3, 0.0], [0.0, 0.3]])  # first tilts of the axis, as tangents
-SEARCH: Any = {"initial_simplex": START, "xatol": 1e-3, "fatol": 1e-9, "maxiter": 60}
-SLACK = 1e-9  # by which a radius is enlarged: its own rounding
+WORTH_ERROR_SHARE = 0.9  # of the error, to which a cut must bring it
+DIRECTION_SEARCH_POINTS = 200  # points that the search over directions looks at
+FIRST_TILTS = np.array([[0.0, 0.0], [0.3, 0.0], [0.0, 0.3]])  # first tilts of the axis, as tangents
+SEARCH: Any = {"initial_simplex": FIRST_TILTS, "xatol": 1e-3, "fatol": 1e-9, "maxiter": 60}
+RADIUS_SLACK = 1e-9  # by which a radius is enlarged: its own rounding
 
 
 class FittedCapsule(NamedTuple):
@@ -151,7 +151,7 @@ def _pieces(shape: LinkShape, error: float | None) -> list[tuple[_Fit, float]]:
     first, off = _fit(corners.reshape(-1, 3), surface)
     fits, errors = [first], [off]
     hopeless: set[int] = set()  # pieces that no cut makes better: round ends stand off flat ones in any case
-    while error is not None and len(parts) < MOST_PIECES:
+    while error is not None and len(parts) < MOST_CAPSULES:
         open_ends = [k for k in range(len(parts)) if errors[k] > error and id(fits[k]) not in hopeless]
         if not open_ends:
             break
@@ -164,7 +164,7 @@ def _pieces(shape: LinkShape, error: float | None) -> list[tuple[_Fit, float]]:
             hopeless.add(id(fits[worst]))
             continue
         new, offs = zip(*(_fit(half.reshape(-1, 3), surface) for half in halves), strict=True)
-        if max(offs) > WORTH * errors[worst]:
+        if max(offs) > WORTH_ERROR_SHARE * errors[worst]:
             hopeless.add(id(fits[worst]))
             continue
         parts[worst : worst + 1], fits[worst : worst + 1], errors[worst : worst + 1] = halves, new, offs
@@ -176,7 +176,11 @@ def _fit(points: Array, surface: Any) -> tuple[_Fit, float]:
     from scipy.optimize import minimize
 
     points = _outermost(np.unique(points, axis=0))
-    few = points if len(points) <= COARSE else points[np.unique((points @ _spiral(COARSE).T).argmax(axis=0))]
+    few = (
+        points
+        if len(points) <= DIRECTION_SEARCH_POINTS
+        else points[np.unique((points @ _spiral(DIRECTION_SEARCH_POINTS).T).argmax(axis=0))]
+    )
     _, _, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=True)
 
     def volume(x: Any, axis: Array, side: Array, other: Array) -> float:
@@ -185,7 +189,7 @@ def _fit(points: Array, surface: Any) -> tuple[_Fit, float]:
     found: list[tuple[float, Array]] = []
     for k in range(3):
         frame = (axes[k], axes[(k + 1) % 3], axes[(k + 2) % 3])
-        best = minimize(volume, START[0], args=frame, method="Nelder-Mead", options=SEARCH)
+        best = minimize(volume, FIRST_TILTS[0], args=frame, method="Nelder-Mead", options=SEARCH)
         found.append((float(best.fun), frame[0] + best.x[0] * frame[1] + best.x[1] * frame[2]))
     axis = min(found, key=lambda pair: pair[0])[1]
     fits = [_around(points, axis, wider) for wider in WIDER]
@@ -213,7 +217,7 @@ def _around(points: Array, axis: Array, wider: float = 1.0) -> _Fit:
     other = np.cross(u, side)
     flat = points @ np.stack([side, other], axis=1)
     centre, radius = smallest_circle(flat)
-    radius = wider * radius * (1.0 + SLACK) + 1e-12
+    radius = wider * radius * (1.0 + RADIUS_SLACK) + 1e-12
     along = points @ u
     reach = np.sqrt(np.maximum(radius**2 - np.square(flat - centre).sum(axis=1), 0.0))
     low, high = float((along + reach).min()), float((along - reach).max())
@@ -230,8 +234,8 @@ def _samples(corners: Array) -> Array:
     areas = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
     if not areas.sum() > 0.0:
         return np.asarray(corners.reshape(-1, 3))
-    chosen = rng.choice(len(corners), SAMPLES, p=areas / areas.sum())
-    a, b = rng.uniform(size=(2, SAMPLES, 1))
+    chosen = rng.choice(len(corners), MESH_POINTS, p=areas / areas.sum())
+    a, b = rng.uniform(size=(2, MESH_POINTS, 1))
     a, b = np.where(a + b > 1.0, (1.0 - a, 1.0 - b), (a, b))
     inside = corners[chosen, 0] + a * edges[chosen, 0] + b * edges[chosen, 1]
     return np.concatenate([corners.reshape(-1, 3), inside])

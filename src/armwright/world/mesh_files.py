@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_TRIANGLES = 1_000_000
-FARTHEST = 1e9  # coordinate of a vertex in units of the file; volumes of larger things overflow
+FARTHEST_VERTEX = 1e9  # coordinate of a vertex in units of the file; volumes of larger things overflow
 
 
 class MeshFileError(Exception):
@@ -38,8 +38,8 @@ class MeshFileError(Exception):
 
 def check_points(points: NDArray[np.float64]) -> None:
     """Refuse vertices (n, 3) that are not finite or too far away."""
-    if not (np.abs(points) <= FARTHEST).all():  # NaN compares false
-        raise MeshFileError(f"the mesh has vertices that are not finite, or farther than {FARTHEST:g} away")
+    if not (np.abs(points) <= FARTHEST_VERTEX).all():  # NaN compares false
+        raise MeshFileError(f"the mesh has vertices that are not finite, or farther than {FARTHEST_VERTEX:g} away")
 
 
 def triangles_of(faces: Sequence[Sequence[int]], points: NDArray[np.float64]) -> NDArray[np.int64]:

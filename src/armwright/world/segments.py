@@ -16,22 +16,22 @@ from armwright.types import Traced
 
 UP = (0.0, 0.0, 1.0)
 """Direction used where a point has none of its own."""
-TINY = 1e-12
+ZERO_SEGMENT_LENGTH = 1e-12
 """Lengths below this count as zero [m]."""
-PARALLEL = 1e-14
+PARALLEL_SINE_SQUARED = 1e-14
 """sin² of the angle below which segments count as parallel: thirty times the rounding of the determinant that tells it.
 Distances then differ by less than 1e-7 of the length."""
 
 
 def direction(v: Traced, fallback: Any) -> tuple[Any, Any]:
-    """Return length and unit vector of v; a vector shorter than `TINY` has length 0 and the direction `fallback`.
+    """Return length and unit vector of v; below `ZERO_SEGMENT_LENGTH` the length is 0 and the direction `fallback`.
 
     Args:
         v: vector of two or three components.
         fallback: unit vector of the same size.
     """
     square = dot(v, v)
-    known = square > TINY * TINY
+    known = square > ZERO_SEGMENT_LENGTH * ZERO_SEGMENT_LENGTH
     length = np.sqrt(np.where(known, square, 1.0))
     inverse = 1.0 / length
     unit = np.array([np.where(known, x * inverse, y) for x, y in zip(v, fallback, strict=True)])
@@ -39,9 +39,9 @@ def direction(v: Traced, fallback: Any) -> tuple[Any, Any]:
 
 
 def length(v: Traced) -> Traced:
-    """Return the length of v, 0 below `TINY`."""
+    """Return the length of v, 0 below `ZERO_SEGMENT_LENGTH`."""
     square = dot(v, v)
-    known = square > TINY * TINY
+    known = square > ZERO_SEGMENT_LENGTH * ZERO_SEGMENT_LENGTH
     return np.where(known, np.sqrt(np.where(known, square, 1.0)), 0.0)
 
 
@@ -51,8 +51,8 @@ def clamp(x: Traced, low: float = 0.0, high: float = 1.0) -> Traced:
 
 
 def ratio(numerator: Any, denominator: Any, fallback: Any) -> Any:
-    """Return numerator/denominator for denominators ≥ 0; `fallback` where the denominator is below `TINY` squared."""
-    known = denominator > TINY * TINY
+    """Return numerator/denominator for denominators ≥ 0; `fallback` below `ZERO_SEGMENT_LENGTH` squared."""
+    known = denominator > ZERO_SEGMENT_LENGTH * ZERO_SEGMENT_LENGTH
     return np.where(known, numerator / np.where(known, denominator, 1.0), fallback)
 
 
@@ -71,7 +71,7 @@ def nearest_pair(a: Traced, d: Traced, start: Traced, along: Traced) -> tuple[An
     dd, ee = dot(d, d), dot(along, along)
     f, c, b = dot(along, r), dot(d, r), dot(d, along)
     determinant = dd * ee - b * b
-    parallel = determinant <= PARALLEL * dd * ee
+    parallel = determinant <= PARALLEL_SINE_SQUARED * dd * ee
     s = np.where(parallel, 0.5, clamp((b * f - c * ee) / np.where(parallel, 1.0, determinant)))
     u = clamp(ratio(b * s + f, ee, 0.5))
     return clamp(ratio(b * u - c, dd, 0.5)), u
@@ -100,7 +100,7 @@ def nearest_to_box(a: Traced, d: Traced, half: Traced, flat: float = 0.0) -> Tra
     zero = flat * length(d) if flat else 0.0
     marks: list[Any] = [0.0, 1.0]
     for k in range(3):
-        known = np.abs(d[k]) > TINY
+        known = np.abs(d[k]) > ZERO_SEGMENT_LENGTH
         inverse = np.where(known, 1.0 / np.where(known, d[k], 1.0), 0.0)
         marks += [clamp((-half[k] - a[k]) * inverse), clamp((half[k] - a[k]) * inverse)]
     low: Any = 0.0

@@ -13,7 +13,7 @@ is a convex function along a segment, so there is one minimum.
 | sphere, capsule, infinite cylinder | closed form | exact |
 | half-space | both ends (a lying link rests on two points) | exact |
 | box | slope of the squared distance at the planes | exact while the axis is outside, else the middle of the chord |
-| finite cylinder | `STEPS` tangent and secant steps | 0.7 mm at worst, 0.1 mm in 99 of 100 (links up to 0.6 m) |
+| finite cylinder | `SLOPE_EVALUATIONS` tangent and secant steps | 0.7 mm at worst, 0.1 mm in 99 % (links to 0.6 m) |
 | mesh | coal, floats only | coal's |
 
 *Covered faces* (`covers_of`, `covered_distance`): a point inside a box is pushed out through the nearest face. If two
@@ -35,7 +35,15 @@ from armwright.graph.tape import Tape
 from armwright.graph.traced_program import trace
 from armwright.spatial.linear import dot
 from armwright.types import Traced
-from armwright.world.segments import TINY, UP, clamp, direction, nearest_pair, nearest_to_box, nearest_to_point
+from armwright.world.segments import (
+    UP,
+    ZERO_SEGMENT_LENGTH,
+    clamp,
+    direction,
+    nearest_pair,
+    nearest_to_box,
+    nearest_to_point,
+)
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere, kind_of
 
 
@@ -131,9 +139,9 @@ def _corner(beyond: Any) -> tuple[Any, Any]:
     return far + np.minimum(nearest, 0.0), n
 
 
-STEPS = 8
+SLOPE_EVALUATIONS = 8
 """Evaluations of the slope between the ends, for finite cylinders: the accuracy above."""
-FLAT = 1e-12
+LEVEL_SLOPE = 1e-12
 """Slope of the distance [-] along a box's face that counts as level: far above rounding, 1 pm on a metre."""
 
 
@@ -170,7 +178,7 @@ def nearest_parameters(shape: Shape, a: Traced, d: Traced) -> list[Any]:
         return [nearest_to_mesh(shape, a, d)]
     if isinstance(shape, Box):
         R = np.array(shape.rotation)
-        return [nearest_to_box(R.T @ (a - np.array(shape.centre)), R.T @ d, 0.5 * np.array(shape.size), FLAT)]
+        return [nearest_to_box(R.T @ (a - np.array(shape.centre)), R.T @ d, 0.5 * np.array(shape.size), LEVEL_SLOPE)]
     return [_least(shape, a, d)]
 
 
@@ -191,9 +199,9 @@ def _least(shape: Shape, a: Traced, d: Traced) -> Traced:
     bracket = (at_low < 0.0) & (at_high > 0.0)
     best = np.where(far_low < far_high, 0.0, 1.0)
     least = np.minimum(far_low, far_high)
-    for k in range(STEPS):
+    for k in range(SLOPE_EVALUATIONS):
         span = high - low
-        inner = -at_low if k % 2 else (far_low - far_high) / np.where(span > TINY, span, 1.0) + at_high
+        inner = -at_low if k % 2 else (far_low - far_high) / np.where(span > ZERO_SEGMENT_LENGTH, span, 1.0) + at_high
         s = low + span * clamp(inner / np.where(bracket, at_high - at_low, 1.0), 0.01, 0.99)
         far, here = look(s)
         lower, left = far < least, here < 0.0
@@ -205,9 +213,9 @@ def _least(shape: Shape, a: Traced, d: Traced) -> Traced:
 
 WELD = 1e-6
 """Gaps up to this width count as closed [m]."""
-GRID = 33  # points along a face's edges at which a round shape is looked for
-CORNERS = [0, GRID - 1, -GRID, -1]
-ROUNDING = 1e-9  # [m]
+FACE_POINTS = 33  # points along a face's edges at which a round shape is looked for
+CORNERS = [0, FACE_POINTS - 1, -FACE_POINTS, -1]
+DISTANCE_ROUNDING = 1e-9  # [m]
 
 
 class Cover(NamedTuple):
@@ -226,7 +234,9 @@ def covers_of(box: Box, others: tuple[Shape, ...]) -> tuple[Cover, ...]:
     for axis in range(3 if near else 0):
         for side in (-1.0, 1.0):
             points = _face(box, axis, side)
-            if any(_distances(shape, points[CORNERS]).max() <= ROUNDING for shape in near):  # convex: all between, too
+            if any(
+                _distances(shape, points[CORNERS]).max() <= DISTANCE_ROUNDING for shape in near
+            ):  # convex: all between, too
                 out.append(Cover(axis, side, ()))
             elif partly := tuple(shape for shape in near if _may_cover(shape, points)):
                 out.append(Cover(axis, side, partly))
@@ -250,8 +260,8 @@ def _may_cover(shape: Shape, face: Any) -> bool:
     if isinstance(shape, Box):
         return _meet(face[CORNERS], shape)
     if isinstance(shape, HalfSpace):
-        return bool(_distances(shape, face[CORNERS]).min() < -ROUNDING)
-    apart = float(np.linalg.norm(face[GRID + 1] - face[0]))
+        return bool(_distances(shape, face[CORNERS]).min() < -DISTANCE_ROUNDING)
+    apart = float(np.linalg.norm(face[FACE_POINTS + 1] - face[0]))
     return bool(_distances(shape, face).min() < 0.5 * apart)  # no point of the face is farther from one of these
 
 
@@ -265,9 +275,9 @@ def _near(box: Box, shape: Shape) -> bool:
 def _face(box: Box, axis: int, side: float) -> Any:
     """Points (GRID², 3) just outside a face, base frame, row by row."""
     half = 0.5 * np.array(box.size)
-    t = np.linspace(-1.0, 1.0, GRID)
+    t = np.linspace(-1.0, 1.0, FACE_POINTS)
     first, second = (k for k in range(3) if k != axis)
-    local = np.zeros((GRID, GRID, 3))
+    local = np.zeros((FACE_POINTS, FACE_POINTS, 3))
     local[..., axis] = side * (half[axis] + WELD)
     local[..., first], local[..., second] = t[:, None] * half[first], t * half[second]
     return np.array(box.centre) + local.reshape(-1, 3) @ np.array(box.rotation).T
@@ -279,12 +289,12 @@ def _meet(corners: Any, box: Box) -> bool:
     axes = [*R.T, np.cross(*edges), *(np.cross(e, x) for e in edges for x in R.T)]
     for axis in axes:
         size = float(np.linalg.norm(axis))
-        if size < ROUNDING * float(np.linalg.norm(edges[0]) + np.linalg.norm(edges[1])):
+        if size < DISTANCE_ROUNDING * float(np.linalg.norm(edges[0]) + np.linalg.norm(edges[1])):
             continue
         along = axis / size
         mine, middle = corners @ along, float(along @ np.array(box.centre))
         reach = 0.5 * float(np.abs(R.T @ along) @ np.array(box.size))
-        if max(mine.min() - middle, middle - mine.max()) - reach > -ROUNDING:
+        if max(mine.min() - middle, middle - mine.max()) - reach > -DISTANCE_ROUNDING:
             return False
     return True
 

@@ -103,7 +103,7 @@ class ToolTask:
 
 
 MAX_SHAPES = 10_000
-MOST_NAMES = 8  # shapes that a line has room for
+NAMED_SHAPES = 8  # shapes that a line has room for
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,10 @@ class World:
     def __repr__(self) -> str:
         """Return one line: name, and the shapes by name."""
         names = [shape.name for shape in self.shapes]
-        more = f", … {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        return f"World({self.name!r}, {len(names)} shapes: {', '.join(map(repr, names[:MOST_NAMES])) or 'none'}{more})"
+        more = f", … {len(names) - NAMED_SHAPES} more" if len(names) > NAMED_SHAPES else ""
+        return (
+            f"World({self.name!r}, {len(names)} shapes: {', '.join(map(repr, names[:NAMED_SHAPES])) or 'none'}{more})"
+        )
 
     def __iter__(self) -> Iterator[Shape]:
         """Iterate over the shapes."""

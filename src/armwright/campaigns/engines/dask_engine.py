@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from armwright.campaigns.chunk_file import Chunk, chunk_from
 from armwright.campaigns.engines.processes import one_thread, processes
 from armwright.campaigns.store import Store, accepted, refusal
-from armwright.campaigns.work import START, Worker, ends_within, worker_of
+from armwright.campaigns.work import WORKER_START_SECONDS, Worker, ends_within, worker_of
 from armwright.errors import InputError, SimulationError
 from armwright.packages import need
 
@@ -78,8 +78,8 @@ def security_of(address: str | None, ca: Path | None, certificate: Path | None, 
     return found
 
 
-AHEAD = 3  # chunks per worker under way: enough to keep it busy, few enough to keep memory flat
-LOOK = 2.0  # [s] between counts of the workers
+CHUNKS_AHEAD = 3  # chunks per worker under way: enough to keep it busy, few enough to keep memory flat
+WORKER_LOOK_SECONDS = 2.0  # [s] between counts of the workers
 TUNED = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # five times the page faults otherwise
     "distributed.worker.profile.enabled": False,
@@ -90,7 +90,7 @@ TUNED = {
 
 @lru_cache(maxsize=4)
 def _worker(*task: Any) -> Worker:
-    with ends_within(START):
+    with ends_within(WORKER_START_SECONDS):
         return worker_of(*task)
 
 
@@ -151,10 +151,10 @@ def _client(scheduler: str | None, security: Any, workers: int) -> Iterator[Any]
                 )
                 closing.enter_context(cluster)
             client = closing.enter_context(distributed.Client(scheduler or cluster, security=security))
-            client.wait_for_workers(1, timeout=START)
+            client.wait_for_workers(1, timeout=WORKER_START_SECONDS)
         except TimeoutError:
             raise SimulationError(
-                f"no worker has come to {scheduler} within {START:g} s; "
+                f"no worker has come to {scheduler} within {WORKER_START_SECONDS:g} s; "
                 f"start some with: armwright campaign worker {scheduler}"
             ) from None
         except (OSError, ValueError) as error:
@@ -177,7 +177,7 @@ def _drive(
             chunk_of[future.key] = chunk
             under_way.add(future)
 
-    looked, wanted = time.monotonic(), AHEAD * len(client.nthreads())
+    looked, wanted = time.monotonic(), CHUNKS_AHEAD * len(client.nthreads())
     submit(wanted)
     for future in under_way:
         chunk = chunk_of.pop(future.key)
@@ -192,8 +192,8 @@ def _drive(
         else:
             yield chunk_from(accepted(answer, "a worker could not start"), chunk)
         future.release()
-        if time.monotonic() - looked > LOOK:  # workers come and go
-            looked, wanted = time.monotonic(), AHEAD * max(1, len(client.nthreads()))
+        if time.monotonic() - looked > WORKER_LOOK_SECONDS:  # workers come and go
+            looked, wanted = time.monotonic(), CHUNKS_AHEAD * max(1, len(client.nthreads()))
         submit(wanted - len(chunk_of))
 
 
@@ -247,14 +247,14 @@ async def _serve(address: str, host: str, count: int, security: Any, ready: Call
             host=host,
             dashboard_address="127.0.0.1:0",  # its page has no access control: never beyond this machine
             security=security,
-            death_timeout=START,
+            death_timeout=WORKER_START_SECONDS,
             silence_logs=logging.CRITICAL,
         )
         for _ in range(count)
     ]
     try:
         try:
-            await asyncio.wait_for(asyncio.gather(*nannies), START)
+            await asyncio.wait_for(asyncio.gather(*nannies), WORKER_START_SECONDS)
         except (OSError, TimeoutError, RuntimeError) as error:
             raise InputError(f"scheduler {address}: no connection ({type(error).__name__}: {error})") from None
         ready(host, count)

@@ -23,7 +23,7 @@ from armwright.campaigns.campaign_plan import CampaignPlan
 from armwright.campaigns.chunk_file import CRASHED, HUNG, Chunk, chunk_from, chunk_of, joined, marked_row, rows_of
 from armwright.campaigns.engines.child import READY, prepare, serve
 from armwright.campaigns.store import Store, accepted
-from armwright.campaigns.work import START, PreparedWork
+from armwright.campaigns.work import WORKER_START_SECONDS, PreparedWork
 from armwright.errors import SimulationError, tell_user
 
 CONTEXT = multiprocessing.get_context("spawn")  # a forked child would share locks and compiled code half-way
@@ -39,7 +39,7 @@ class Child:
     ready: bool = False
     chunk: tuple[int, int] | None = None
     began: float = 0.0
-    until: float = field(default_factory=lambda: time.monotonic() + START)
+    until: float = field(default_factory=lambda: time.monotonic() + WORKER_START_SECONDS)
 
     def stop(self) -> None:
         """End the process."""

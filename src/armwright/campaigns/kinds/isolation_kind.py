@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-SENSOR = np.array([0.3, 0.3, 0.3, 0.1, 0.1, 0.1])  # standard deviation of the torque estimate [N m]
-FRICTION = np.array([7.0, 7.0, 5.0, 1.5, 1.5, 1.5])  # of the joints [N m]
+TRIAL_TORQUE_NOISE = np.array([0.3, 0.3, 0.3, 0.1, 0.1, 0.1])  # standard deviation of the torque estimate [N m]
+TRIAL_FRICTION = np.array([7.0, 7.0, 5.0, 1.5, 1.5, 1.5])  # of the joints [N m]
 STRONG, ANY = (20.0, 100.0), (5.0, 200.0)  # [N] on any link, evenly; anywhere on the surface, evenly in the logarithm
-BRAKE = 0.06  # [s] in which the arm comes to a stand at an alarm
-GAP = 0.1  # [s] from the middle of the window before an alarm to the moment that is isolated
+TRIAL_BRAKE_SECONDS = 0.06  # [s] in which the arm comes to a stand at an alarm
+WINDOW_TO_ALARM = 0.1  # [s] from the middle of the window before an alarm to the moment that is isolated
 MEAN = 10  # independent samples in the window before the alarm
 EPISODES = 30  # of a rehearsal
-SURE = 4.0  # standard deviations by which a contact must load its link's own joint to count as loaded
+SURE_DEVIATIONS = 4.0  # standard deviations by which a contact must load its link's own joint to count as loaded
 
 
 class Met(NamedTuple):
@@ -117,15 +117,15 @@ def on_link(arm: Robot, rng: np.random.Generator, *, light: bool = False) -> tup
     """
     q = rng.uniform(-np.pi, np.pi, 6)
     met = drawn_push(arm, rng, q, light=light)
-    noise = SENSOR * rng.normal(size=6)
-    bias = rng.uniform(-0.1, 0.1, 6) @ link_torques(arm, q) + rng.uniform(-0.2, 0.2, 6) * FRICTION
+    noise = TRIAL_TORQUE_NOISE * rng.normal(size=6)
+    bias = rng.uniform(-0.1, 0.1, 6) @ link_torques(arm, q) + rng.uniform(-0.2, 0.2, 6) * TRIAL_FRICTION
     answers = []
     for wrong in (0, 1):
-        known: dict[str, Any] = {"mass": 0.1, "friction": 0.2, "friction_torque": FRICTION} if wrong else {}
-        S = torque_covariance(arm, q, sensor=SENSOR, **known)
+        known: dict[str, Any] = {"mass": 0.1, "friction": 0.2, "friction_torque": TRIAL_FRICTION} if wrong else {}
+        S = torque_covariance(arm, q, sensor=TRIAL_TORQUE_NOISE, **known)
         ideal = isolate(arm, q, met.tau, S, confidence=0.99)
         found = isolate(arm, q, met.tau + noise + wrong * bias, S)
-        loaded = bool(abs(met.tau[met.body]) > SURE * np.sqrt(S[met.body, met.body]))
+        loaded = bool(abs(met.tau[met.body]) > SURE_DEVIATIONS * np.sqrt(S[met.body, met.body]))
         distinct = ideal.outcome in ("link", "located") and ideal.body == met.body
         answers.append(said_of(found, [met], loaded=loaded, distinct=distinct))
     return met, answers[0], answers[1]
@@ -152,7 +152,7 @@ def on_plant(arm: Robot, rng: np.random.Generator, plant: PlantErrors, covarianc
     q, before, after = _estimates(arm, rng, plant)
     met = [drawn_push(arm, rng, q, lean=plant.lean) for _ in range(plant.contacts)]
     after = after + sum(each.tau for each in met)
-    level = isolate(arm, q, after, SENSOR, single=0.0)
+    level = isolate(arm, q, after, TRIAL_TORQUE_NOISE, single=0.0)
     return met[0], said_of(level, met), said_of(isolate(arm, q, after - before, covariance), met)
 
 
@@ -160,14 +160,18 @@ def _estimates(arm: Robot, rng: np.random.Generator, plant: PlantErrors) -> tupl
     """Return configuration, and the estimate before and after the arm begins to brake, without contact."""
     q, qd = rng.uniform(-np.pi, np.pi, 6), rng.normal(0.0, 0.3, 6)
     left, braking = rng.uniform(), rng.uniform()
-    before = _wrong(arm, plant, q - GAP * qd, qd, np.zeros(6), 1.0)
-    after = _wrong(arm, plant, q, left * qd, -braking * qd / BRAKE, rng.uniform())
-    return q, before + SENSOR * rng.normal(size=6) / np.sqrt(MEAN), after + SENSOR * rng.normal(size=6)
+    before = _wrong(arm, plant, q - WINDOW_TO_ALARM * qd, qd, np.zeros(6), 1.0)
+    after = _wrong(arm, plant, q, left * qd, -braking * qd / TRIAL_BRAKE_SECONDS, rng.uniform())
+    return (
+        q,
+        before + TRIAL_TORQUE_NOISE * rng.normal(size=6) / np.sqrt(MEAN),
+        after + TRIAL_TORQUE_NOISE * rng.normal(size=6),
+    )
 
 
 def _wrong(arm: Robot, plant: PlantErrors, q: Array, qd: Array, qdd: Array, friction: float) -> Array:
     """Return what the estimate shows of an arm that is not as declared."""
-    out = friction * plant.friction * FRICTION * np.sign(qd)
+    out = friction * plant.friction * TRIAL_FRICTION * np.sign(qd)
     if plant.mass.any():
         out = out - plant.mass @ link_torques(arm, q, qd, qdd)
     if plant.payload:
@@ -177,8 +181,8 @@ def _wrong(arm: Robot, plant: PlantErrors, q: Array, qd: Array, qdd: Array, fric
 
 
 WAYS, KNOWN = ("first", "second"), ("link", "located")
-BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
-FAR = 0.03  # [m] a place that is farther from the contact is wrong
+PROBABILITY_EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+WRONG_PLACE_DISTANCE = 0.03  # [m] a place that is farther from the contact is wrong
 
 
 def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
@@ -198,15 +202,15 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
             links.append({"way": way, "pushes": name, **_counted(right[chosen])})
         for plant in dict.fromkeys(row["plant"] for row in rows):
             these = [row for row in rows if row["plant"] == plant]
-            off = [row[f"{way}_off"] > FAR for row in these if row[f"{way}_outcome"] == "located"]
+            off = [row[f"{way}_off"] > WRONG_PLACE_DISTANCE for row in these if row[f"{way}_outcome"] == "located"]
             places.append({"way": way, "plant": plant, "pushes": len(these), **_counted(np.array(off, dtype=bool))})
         said = np.array([[row[f"{way}_certainty"], row[f"{way}_off"]] for row in rows], dtype=np.float64)
         said = said[np.isfinite(said[:, 0])]
-        for low, high in pairwise(BINS):
+        for low, high in pairwise(PROBABILITY_EDGES):
             part = said[(said[:, 0] >= low) & ((said[:, 0] < high) | (high == 1.0))]
             claimed = float(part[:, 0].mean()) if len(part) else None
             row = {"way": way, "from": low, "to": high, "claimed": claimed}
-            certainty.append({**row, **_counted(part[:, 1] <= FAR)})
+            certainty.append({**row, **_counted(part[:, 1] <= WRONG_PLACE_DISTANCE)})
     return {"links": links, "places": places, "certainty": certainty}
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.detectors.joint_threshold import MEMORY, RELEASE, latched, release_ratio, worst
+from armwright.contact.detectors.joint_threshold import MEMORY, THRESHOLD_RELEASE_SHARE, latched, release_ratio, worst
 from armwright.contact.monitor import Monitor
 from armwright.control.tick_function import gain as checked
 from armwright.dynamics.newton_euler import gravity_torque
@@ -47,7 +47,12 @@ def _detect(
 
 @names_culprit
 def adaptive_detector(
-    a: ArrayLike, b: ArrayLike = 0.0, c: ArrayLike = 0.0, d: ArrayLike = 0.0, *, release: float = RELEASE
+    a: ArrayLike,
+    b: ArrayLike = 0.0,
+    c: ArrayLike = 0.0,
+    d: ArrayLike = 0.0,
+    *,
+    release: float = THRESHOLD_RELEASE_SHARE,
 ) -> Monitor:
     """Alarm while |tau_ext| of some joint exceeds a + b|q̇_ref| + c|q̈_ref| + d|g(q_ref)|.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.detectors.joint_threshold import RELEASE, latched, release_ratio, worst
+from armwright.contact.detectors.joint_threshold import THRESHOLD_RELEASE_SHARE, latched, release_ratio, worst
 from armwright.contact.monitor import Monitor
 from armwright.control.tick_function import gain as checked
 
@@ -39,7 +39,7 @@ def _detect(
 
 @names_culprit
 def cusum_detector(
-    scale: ArrayLike, *, drift: float = 0.5, threshold: float = 5.0, release: float = RELEASE
+    scale: ArrayLike, *, drift: float = 0.5, threshold: float = 5.0, release: float = THRESHOLD_RELEASE_SHARE
 ) -> Monitor:
     """Alarm while the cumulated excess of some joint's |tau_ext|/scale over `drift` exceeds `threshold`.
 

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
     from armwright.types import Traced
 
-SETTLING = 0.3
+SETTLING_SECONDS = 0.3
 """Time [s] without rest after which a joint counts as moving."""
 BRIEF = 0.025
 """Time [s] for which a moving joint's torque must stay outside its band: the joint may have stopped meanwhile."""
 LASTING = 0.08
 """Time [s] for which a resting joint's torque must stay outside its band to be a contact."""
-HOLD = 0.2
-"""Time [s] below `RELEASE` after which an alarm ends."""
-RELEASE = 0.6
+ALARM_HOLD_SECONDS = 0.2
+"""Time [s] below `BAND_RELEASE_SHARE` after which an alarm ends."""
+BAND_RELEASE_SHARE = 0.6
 """Share of the bands below which an alarm begins to end."""
 
 
@@ -56,15 +56,15 @@ def _detect(
     bands, n = [], len(motion)
     for j in range(n):
         still = np.maximum(factor * (coulomb[j] + load[j] * np.abs(hanging[j])), motion[j])
-        bands.append(np.where(going[j] > SETTLING, motion[j], still))
+        bands.append(np.where(going[j] > SETTLING_SECONDS, motion[j], still))
     band = np.array(bands)
     shares = np.abs(tau_ext) / band
     level = worst(shares)
     over = np.where(shares > 1.0, over + dt, 0.0 * over)
-    needed = [np.where(going[j] > SETTLING, BRIEF, LASTING) for j in range(n)]
+    needed = [np.where(going[j] > SETTLING_SECONDS, BRIEF, LASTING) for j in range(n)]
     lasting = worst(np.array([np.where(over[j] > needed[j], shares[j], 0.0) for j in range(n)]))
-    quiet = np.where(level < RELEASE, quiet + dt, 0.0 * quiet)
-    on = np.where(lasting > 1.0, 0.0 * on + 1.0, np.where(quiet > HOLD, 0.0 * on, on))
+    quiet = np.where(level < BAND_RELEASE_SHARE, quiet + dt, 0.0 * quiet)
+    on = np.where(lasting > 1.0, 0.0 * on + 1.0, np.where(quiet > ALARM_HOLD_SECONDS, 0.0 * on, on))
     alarm = on[0] - 0.5
     return {"band": band, "level": level, "alarm": alarm, "going": going, "over": over, "quiet": quiet, "on": on}
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from armwright.types import Traced
 
 MEMORY = {"active": [0.0]}
-RELEASE = 0.7
+THRESHOLD_RELEASE_SHARE = 0.7
 """Fraction of the threshold at which an alarm ends: a gap of three standard deviations for noise of a tenth of it."""
 
 
@@ -55,7 +55,7 @@ def _detect(tau_ext: Traced, thresholds: Traced, release: Traced, active: Traced
 
 
 @names_culprit
-def joint_detector(thresholds: ArrayLike, *, release: float = RELEASE) -> Monitor:
+def joint_detector(thresholds: ArrayLike, *, release: float = THRESHOLD_RELEASE_SHARE) -> Monitor:
     """Alarm while |tau_ext| of some joint exceeds that joint's threshold.
 
     Args:

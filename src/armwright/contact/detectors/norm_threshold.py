@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.contact.detectors.joint_threshold import MEMORY, RELEASE, latched, release_ratio
+from armwright.contact.detectors.joint_threshold import MEMORY, THRESHOLD_RELEASE_SHARE, latched, release_ratio
 from armwright.contact.monitor import Monitor
 from armwright.control.tick_function import choice
 from armwright.control.tick_function import gain as checked
@@ -33,7 +33,7 @@ def _of_wrench(wrench_ext: Traced, threshold: Traced, release: Traced, active: T
 
 
 @names_culprit
-def norm_detector(threshold: float, *, of: str = "tau_ext", release: float = RELEASE) -> Monitor:
+def norm_detector(threshold: float, *, of: str = "tau_ext", release: float = THRESHOLD_RELEASE_SHARE) -> Monitor:
     """Alarm while the Euclidean norm of an estimate exceeds a threshold (000 §3.7: f_min = 12 N on F̂).
 
     000 does not say how its trigger fires; a level test fires at every sample in contact. The rising edge of this

@@ -37,7 +37,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.contact.detectors.adaptive_threshold import adaptive_detector
-from armwright.contact.detectors.joint_threshold import RELEASE, worst
+from armwright.contact.detectors.joint_threshold import THRESHOLD_RELEASE_SHARE, worst
 from armwright.contact.monitor import Monitor
 from armwright.contact.monitor_run import rising_edges, run_monitors
 from armwright.dynamics import gravity_torque
@@ -95,9 +95,9 @@ def appended(before: Runs | None, runs: Runs) -> Runs:
     return runs_of(np.concatenate([before.size, runs.size]), runs.features)
 
 
-SLACK = 0.02
+BOX_SLACK = 0.02
 """Share of half the box's size within which a state outside still counts as inside: envelopes hardly change there."""
-STILL = 1e-3
+HELD_JOINT_TREMBLE = 1e-3
 """Motion [rad, rad/s] that a joint which was held may make: the slack of a box without size."""
 
 
@@ -147,9 +147,9 @@ class Rehearsed:
 
 
 def _outside(q: Traced, qd: Traced, lower: Traced, upper: Traced, speed: Traced) -> Traced:
-    half = 0.5 * (upper - lower) + STILL
+    half = 0.5 * (upper - lower) + HELD_JOINT_TREMBLE
     place = np.abs(q - 0.5 * (upper + lower)) / half
-    return worst(np.maximum(place, np.abs(qd) / (speed + STILL))) - (1.0 + SLACK)
+    return worst(np.maximum(place, np.abs(qd) / (speed + HELD_JOINT_TREMBLE))) - (1.0 + BOX_SLACK)
 
 
 def _watch(q_ref: Traced, qd_ref: Traced, lower: Traced, upper: Traced, speed: Traced) -> dict[str, Traced]:
@@ -166,9 +166,9 @@ def rehearsed(refs: Sequence[Reference]) -> Rehearsed:
     return Rehearsed(q.min(axis=0), q.max(axis=0), np.abs(qd).max(axis=0))
 
 
-SHARE, FEWEST = 0.03, 10
+TAIL_SHARE, FEWEST_TAIL_BLOCKS = 0.03, 10
 """Share of the blocks that make the tail, and how many at least."""
-LIMIT = 2.1
+TAIL_MEAN_RATIO = 2.1
 """Largest upper limit of the tail's mean, 2k/χ²_α(2k), over the mean: 10 blocks do at 95 %, 20 at 99.6 %. Where that is
 more than half of the blocks, half of them must do, but at least 10: more would be no tail."""
 
@@ -198,20 +198,20 @@ def tail_margin(peaks: ArrayLike, hours: float, *, rate: float, confidence: floa
             f"tail margin: need two blocks, hours > 0, rate > 0 and 0.5 ≤ confidence < 1; got {len(x)}, {hours}, "
             f"{rate} and {confidence}"
         )
-    miss, k = 0.5 * (1.0 - confidence), FEWEST
-    while k > LIMIT * gammaincinv(k, miss):
+    miss, k = 0.5 * (1.0 - confidence), FEWEST_TAIL_BLOCKS
+    while k > TAIL_MEAN_RATIO * gammaincinv(k, miss):
         k += 1
-    k = min(max(k, round(SHARE * len(x))), max(FEWEST, len(x) // 2), len(x) - 1)
+    k = min(max(k, round(TAIL_SHARE * len(x))), max(FEWEST_TAIL_BLOCKS, len(x) // 2), len(x) - 1)
     often = 0.5 * float(chdtri(2 * k + 2, miss)) / hours
     excess = float(np.mean(x[:k] - x[k])) * k / float(gammaincinv(k, miss))  # χ²_α(2k) = 2 gammaincinv(k, α)
     return float(np.sqrt(x[k] + excess * max(np.log(often / rate), 0.0)))
 
 
-RATE, CONFIDENCE = 0.01, 0.95
+DEFAULT_FALSE_ALARMS, DEFAULT_CONFIDENCE = 0.01, 0.95
 """False alarms per hour, and how sure: one in four days of work, the default of a user who does not say."""
-BLOCK = 1.0
+EVIDENCE_SECONDS = 1.0
 """Motion [s] that counts as one piece of evidence: far longer than the 0.02 … 0.2 s in which an observer forgets."""
-MOTIONS = 4
+MOTIONS_TO_SPLIT = 4
 """Least number of motions for judging thresholds by others than those that shaped them: two for each half."""
 BINS = 12
 """Cells per feature (speed, acceleration, load), whose largest residual the envelope covers: thresholds are too high by
@@ -251,7 +251,7 @@ class ThresholdFit:
     confidence: float = float("nan")
     rehearsed: Rehearsed | None = None
 
-    def detector(self, *, release: float = RELEASE) -> Monitor:
+    def detector(self, *, release: float = THRESHOLD_RELEASE_SHARE) -> Monitor:
         """Return the adaptive detector with these thresholds."""
         return adaptive_detector(self.a, self.b, self.c, self.d, release=release)
 
@@ -263,8 +263,8 @@ def learn_thresholds(
     dt: float,
     robot: Robot,
     *,
-    rate: float = RATE,
-    confidence: float = CONFIDENCE,
+    rate: float = DEFAULT_FALSE_ALARMS,
+    confidence: float = DEFAULT_CONFIDENCE,
     margin: float | None = None,
 ) -> ThresholdFit:
     """Learn adaptive thresholds from an observer's output on contact-free runs.
@@ -287,7 +287,7 @@ def learn_thresholds(
     if margin is not None and not (np.isfinite(margin) and margin >= 1.0):
         raise InputError(f"learn thresholds: margin must be at least 1, got {margin}")
     stacks, refs = motions(tau_ext, ref)
-    least = 2 if len(stacks) < MOTIONS else 1
+    least = 2 if len(stacks) < MOTIONS_TO_SPLIT else 1
     runs = [felt_runs(x, r, robot, least) for x, r in zip(stacks, refs, strict=True)]
     return thresholds_from(runs, refs, dt, rate=rate, confidence=confidence, margin=margin)
 
@@ -297,8 +297,8 @@ def thresholds_from(
     refs: Sequence[Reference],
     dt: float,
     *,
-    rate: float = RATE,
-    confidence: float = CONFIDENCE,
+    rate: float = DEFAULT_FALSE_ALARMS,
+    confidence: float = DEFAULT_CONFIDENCE,
     margin: float | None = None,
 ) -> ThresholdFit:
     """Learn adaptive thresholds from runs as `felt_runs` returns them, merged or not; one entry per motion."""
@@ -337,7 +337,7 @@ def raised_envelope(
     dt: float,
     *,
     rate: float,
-    confidence: float = CONFIDENCE,
+    confidence: float = DEFAULT_CONFIDENCE,
     margin: float | None = None,
     each: bool = False,
 ) -> Raised:
@@ -357,10 +357,10 @@ def raised_envelope(
         for joints in groups:
             worst = [level[..., joints].max(axis=-1) for _, level in judged]
             units = [
-                level.max(axis=0)[None] if len(runs) >= MOTIONS and len(part.features[0]) == 1 else level
+                level.max(axis=0)[None] if len(runs) >= MOTIONS_TO_SPLIT and len(part.features[0]) == 1 else level
                 for level, (part, _) in zip(worst, judged, strict=True)
             ]
-            peaks = np.concatenate([block_peaks(level, round(BLOCK / dt)) for level in units])
+            peaks = np.concatenate([block_peaks(level, round(EVIDENCE_SECONDS / dt)) for level in units])
             span = sum(level.size for level in units) * dt / 3600.0
             raised[joints] = max(1.0, tail_margin(peaks, span, rate=share, confidence=sure))
     edges = [int(rising_edges((level / raised).max(axis=-1) - 1.0).sum()) for _, level in judged]
@@ -398,7 +398,7 @@ def felt_runs(tau_ext: Traced, ref: Reference, robot: Robot, least: int = 1) -> 
 
 def _halves(runs: list[Runs]) -> tuple[list[Runs], list[Runs]]:
     """Return two halves of the motions, or of the runs where there are fewer than four motions, taken in turn."""
-    if len(runs) >= MOTIONS:
+    if len(runs) >= MOTIONS_TO_SPLIT:
         return runs[0::2], runs[1::2]
 
     def half(part: Runs, first: int) -> Runs:

@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.contact.detectors.joint_threshold import RELEASE, latched, release_ratio, worst
+from armwright.contact.detectors.joint_threshold import THRESHOLD_RELEASE_SHARE, latched, release_ratio, worst
 from armwright.contact.detectors.threshold_learning import (
-    CONFIDENCE,
-    MOTIONS,
-    RATE,
+    DEFAULT_CONFIDENCE,
+    DEFAULT_FALSE_ALARMS,
+    MOTIONS_TO_SPLIT,
     Raised,
     Rehearsed,
     Runs,
@@ -178,7 +178,7 @@ def _detect(
 
 
 def two_speed_detector(
-    quick: ArrayLike, slowly: ArrayLike, *, kind: TwoSpeed | None = None, release: float = RELEASE
+    quick: ArrayLike, slowly: ArrayLike, *, kind: TwoSpeed | None = None, release: float = THRESHOLD_RELEASE_SHARE
 ) -> Monitor:
     """Alarm while a joint's torque has changed by more than the thresholds of the quick or of the slow channel.
 
@@ -237,7 +237,7 @@ class TwoSpeedFit:
     confidence: float
     rehearsed: Rehearsed
 
-    def detector(self, *, release: float = RELEASE) -> Monitor:
+    def detector(self, *, release: float = THRESHOLD_RELEASE_SHARE) -> Monitor:
         """Return the two-speed detector with these thresholds."""
         return two_speed_detector(self.quick.coefficients, self.slowly.coefficients, kind=self.kind, release=release)
 
@@ -249,8 +249,8 @@ def learn_two_speed(
     robot: Robot,
     *,
     kind: TwoSpeed | None = None,
-    rate: float = RATE,
-    confidence: float = CONFIDENCE,
+    rate: float = DEFAULT_FALSE_ALARMS,
+    confidence: float = DEFAULT_CONFIDENCE,
 ) -> TwoSpeedFit:
     """Learn a two-speed detector from an observer's output on contact-free runs; arguments as `learn_thresholds`."""
     if not (dt > 0.0 and rate > 0.0 and 0.5 <= confidence < 1.0):
@@ -259,7 +259,7 @@ def learn_two_speed(
         )
     chosen = kind or TwoSpeed()
     stacks, refs = motions(tau_ext, ref)
-    least = 2 if len(stacks) < MOTIONS else 1
+    least = 2 if len(stacks) < MOTIONS_TO_SPLIT else 1
     runs = [channel_runs(x, r, dt, robot, chosen, least) for x, r in zip(stacks, refs, strict=True)]
     return two_speed_from(runs, refs, dt, kind=chosen, rate=rate, confidence=confidence)
 
@@ -270,8 +270,8 @@ def two_speed_from(
     dt: float,
     *,
     kind: TwoSpeed,
-    rate: float = RATE,
-    confidence: float = CONFIDENCE,
+    rate: float = DEFAULT_FALSE_ALARMS,
+    confidence: float = DEFAULT_CONFIDENCE,
 ) -> TwoSpeedFit:
     """Learn a two-speed detector from runs as `channel_runs` returns them, merged or not; one entry per motion."""
     sure = 1.0 - 0.5 * (1.0 - confidence)  # of either channel, so that both hold with the confidence that is asked for

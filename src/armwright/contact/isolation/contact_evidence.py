@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-STEP, WIDTH = 1.6, 0.25
+FORCE_LEVEL_RATIO, FORCE_LEVEL_DEVIATION = 1.6, 0.25
 """Ratio of neighbouring levels of force, and the standard deviation of a level as a share of it: an even cover."""
-LEAST = 0.5
+LEAST_FORCE_SHARE = 0.5
 """Share of the force that explains the torques at the longest lever: noise and friction may have helped it."""
-SHORT = 0.02
+SHORT_LEVER_SHARE = 0.02
 """Share of the longest lever below which a place is not expected to have been pushed: that would take huge forces."""
-FRICTION = 0.02
+LEAST_FRICTION = 0.02
 """Least friction: with none at all, a rounding error would exclude a place."""
 
 
@@ -96,7 +96,7 @@ def setting(robot: Robot, q: Array, tau: Array, S: Array, friction: float, force
     """Return what hypotheses share: tau (n,) [N m] with covariance S (n, n), and levels of force (l,) [N]."""
     W = whitening(S)
     assert W is not None
-    return SharedEvidence(robot, q, W, np.einsum("ij,j->i", W, tau), max(friction, FRICTION), forces)
+    return SharedEvidence(robot, q, W, np.einsum("ij,j->i", W, tau), max(friction, LEAST_FRICTION), forces)
 
 
 def levels(robot: Robot, q: Array, tau: Array, S: Array, faces: list[Surface]) -> Array:
@@ -114,9 +114,9 @@ def levels(robot: Robot, q: Array, tau: Array, S: Array, faces: list[Surface]) -
         head = np.einsum("ij,mkj,mk->mi", W, linear, normals)
         longest = max(longest, float(np.max(np.sum(head * head, axis=1))) ** 0.5)
     size = float(np.sum(np.einsum("ij,j->i", W, tau) ** 2)) ** 0.5
-    lightest = LEAST * size / longest
-    count = int(np.ceil(np.log(1.0 / (LEAST * SHORT)) / np.log(STEP)))
-    return np.asarray(lightest * STEP ** np.arange(count + 1))
+    lightest = LEAST_FORCE_SHARE * size / longest
+    count = int(np.ceil(np.log(1.0 / (LEAST_FORCE_SHARE * SHORT_LEVER_SHARE)) / np.log(FORCE_LEVEL_RATIO)))
+    return np.asarray(lightest * FORCE_LEVEL_RATIO ** np.arange(count + 1))
 
 
 def evidence(
@@ -165,7 +165,7 @@ def evidence(
 def _rooted(friction: float, m: Array, x: Array) -> Array:
     """cov(f)^½/σ times x (3, ...), about normals m (3, ...)."""
     lean = friction / np.sqrt(6.0)
-    return np.asarray(lean * x + (WIDTH - lean) * m * np.sum(m * x, axis=0))
+    return np.asarray(lean * x + (FORCE_LEVEL_DEVIATION - lean) * m * np.sum(m * x, axis=0))
 
 
 def _cholesky(A: Array) -> Array:

@@ -29,15 +29,21 @@ if TYPE_CHECKING:
     Beside = Callable[[Array, Array, Array], Array]
     """Other evidence about patches: log of a factor (m,), from points and normals (m, 3) and Jacobians (m, 3, n)."""
 
-SPACING, AROUND = 0.03, 16  # [m] along a link and patches around it at first: as wide as the ball that "located" means
-RESOLUTION = 0.01
-"""Share of the largest torque below which differences do not separate patches of `SPACING`; less for finer ones."""
+PATCH_SPACING, PATCHES_AROUND_LINK = (
+    0.03,
+    16,
+)  # [m] along a link and patches around it at first: as wide as the ball that "located" means
+TORQUE_DIFFERENCE_SHARE = 0.01
+"""Share of the largest torque below which differences do not separate patches of `PATCH_SPACING`; finer: less."""
 SPLITS = 6  # halvings at most: 3 cm down to half a millimetre, finer than any estimate is
-HOLD = 0.99  # of the probability that is looked at
-FEW, MANY = 60, 240  # patches that hold it: fewer are split, with more there is no one place
-NONE = 1e-30  # of the area of a patch that other links cover
-FINE = 0.008  # [m] wide patches at most, where there may be one place
-NEAR, NATS = 120, 12.0  # at most 120 patches within 12 nats of the best are split with those that hold it
+EXAMINED_PROBABILITY = 0.99  # of the probability that is looked at
+FEWEST_PATCHES, MOST_PATCHES = 60, 240  # patches that hold it: fewer are split, with more there is no one place
+COVERED_AREA = 1e-30  # of the area of a patch that other links cover
+FINEST_PATCH = 0.008  # [m] wide patches at most, where there may be one place
+SPLIT_PATCHES, SPLIT_NATS = (
+    120,
+    12.0,
+)  # at most 120 patches within 12 nats of the best are split with those that hold it
 
 
 class Patches(NamedTuple):
@@ -98,13 +104,13 @@ def contact_patches(
 
     @cache
     def at(depth: int) -> SharedEvidence:
-        blur = (RESOLUTION * 0.5**depth * largest) ** 2
+        blur = (TORQUE_DIFFERENCE_SHARE * 0.5**depth * largest) ** 2
         return setting(robot, x, tau, S + blur * np.eye(robot.n), friction, forces)
 
     def weighed(k: int, depth: int, u: Array, theta: Array) -> _Cells:
         return _weighed(at(depth), faces[k], everything, k, depth, u, theta, beside)
 
-    table = _joined([weighed(k, 0, *face.grid(SPACING, AROUND)[:2]) for k, face in enumerate(faces)])
+    table = _joined([weighed(k, 0, *face.grid(PATCH_SPACING, PATCHES_AROUND_LINK)[:2]) for k, face in enumerate(faces)])
     while len(chosen := _worth_splitting(table)):
         groups = np.stack([table.face[chosen], table.depth[chosen]], axis=1)
         left: list[Any] = [np.delete(column, chosen, axis=0) for column in table]
@@ -158,7 +164,7 @@ def _weighed(
     m, best = len(points), np.argmax(log, axis=1)
     each = np.arange(m)
     area = face.around(u) * bare(face, everything, points, max(cell))
-    total = logsum(log, axis=1) + np.log(np.maximum(area, NONE))
+    total = logsum(log, axis=1) + np.log(np.maximum(area, COVERED_AREA))
     total = total if beside is None else total + beside(points, normals, linear)
     return _Cells(
         points,
@@ -178,14 +184,14 @@ def _weighed(
 
 def _cell(face: Surface, depth: int) -> tuple[float, float]:
     """Size of a patch along and around [m]."""
-    along, around = face.grid(SPACING, AROUND)[2]
+    along, around = face.grid(PATCH_SPACING, PATCHES_AROUND_LINK)[2]
     return 0.5**depth * along, 0.5**depth * around
 
 
 def _quarters(face: Surface, depth: int, u: Array, theta: Array) -> tuple[Array, Array]:
     """Return the middles of the quarters of patches."""
     along = 0.25 * _cell(face, depth)[0]
-    around = 0.25 * 0.5**depth * 2.0 * np.pi / AROUND
+    around = 0.25 * 0.5**depth * 2.0 * np.pi / PATCHES_AROUND_LINK
     return (
         np.concatenate([u - along, u - along, u + along, u + along]),
         np.concatenate([theta - around, theta + around] * 2),
@@ -199,16 +205,16 @@ def _worth_splitting(table: _Cells) -> NDArray[np.int64]:
     """
     order = np.argsort(-table.log, kind="stable")
     total = np.cumsum(np.exp(table.log[order] - table.log[order[0]]))
-    likely = order[: int(np.searchsorted(total, HOLD * total[-1])) + 1]
-    if len(likely) > MANY:
+    likely = order[: int(np.searchsorted(total, EXAMINED_PROBABILITY * total[-1])) + 1]
+    if len(likely) > MOST_PATCHES:
         return likely[:0]
-    if len(likely) > FEW:
-        likely = likely[table.size[likely] > FINE]
+    if len(likely) > FEWEST_PATCHES:
+        likely = likely[table.size[likely] > FINEST_PATCH]
     likely = likely[table.depth[likely] < SPLITS]
     if not len(likely):
         return likely
-    near = order[:NEAR]
-    near = near[(table.log[near] > table.log[order[0]] - NATS) & (table.depth[near] <= table.depth[likely].max())]
+    near = order[:SPLIT_PATCHES]
+    near = near[(table.log[near] > table.log[order[0]] - SPLIT_NATS) & (table.depth[near] <= table.depth[likely].max())]
     return np.union1d(likely, near)
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-STILL = 1e-3
+LEAST_PACE = 1e-3
 """Least speed [m/s] that a patch counts with: velocities are measured, and surfaces are not quite capsules."""
 
 
@@ -54,7 +54,7 @@ def moved_towards(qd: Array) -> Beside:
     """
 
     def beside(points: Array, normals: Array, jacobian: Array) -> Array:
-        return np.asarray(np.log(np.maximum(np.einsum("mi,mij,j->m", normals, jacobian, qd), STILL)))
+        return np.asarray(np.log(np.maximum(np.einsum("mi,mij,j->m", normals, jacobian, qd), LEAST_PACE)))
 
     return beside
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
     from armwright.world.arm_capsules import LinkCapsule
 
-TRIES = 10_000  # draws for a free place: with a thousandth of the surface free, all fail once in 20,000 times
+MOST_DRAWS = 10_000  # draws for a free place: with a thousandth of the surface free, all fail once in 20,000 times
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def drawn_place(
         even: try every surface as often as any other, however large.
     """
     area = np.array([1.0 if even else (face.high - face.low) * face.radius for face in faces])
-    for _ in range(TRIES):
+    for _ in range(MOST_DRAWS):
         face = faces[rng.choice(len(faces), p=area / area.sum())]
         u = rng.uniform(face.low, face.high, 1)
         points, normals = face.at(u, rng.uniform(-np.pi, np.pi, 1))

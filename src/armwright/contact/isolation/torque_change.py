@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-WINDOW = 0.1  # [s] long compared with the time in which an observer forgets
-GAP = 0.05  # [s] before an alarm in which something may have touched already
+CHANGE_WINDOW = 0.1  # [s] long compared with the time in which an observer forgets
+GAP_BEFORE_ALARM = 0.05  # [s] before an alarm in which something may have touched already
 
 
 class Episode(NamedTuple):
@@ -43,7 +43,9 @@ class Episode(NamedTuple):
 
 
 @names_culprit
-def level_before(tau_ext: ArrayLike, period: float, *, window: float = WINDOW, gap: float = GAP) -> Array | None:
+def level_before(
+    tau_ext: ArrayLike, period: float, *, window: float = CHANGE_WINDOW, gap: float = GAP_BEFORE_ALARM
+) -> Array | None:
     """Return the mean (n,) of an estimate over a window that ends `gap` before its end; None if it is too short.
 
     Args:
@@ -65,7 +67,9 @@ def level_before(tau_ext: ArrayLike, period: float, *, window: float = WINDOW, g
 
 
 @names_culprit
-def change_covariance(episodes: Iterable[Episode], period: float, *, window: float = WINDOW, gap: float = GAP) -> Array:
+def change_covariance(
+    episodes: Iterable[Episode], period: float, *, window: float = CHANGE_WINDOW, gap: float = GAP_BEFORE_ALARM
+) -> Array:
     """Return the covariance (n, n) [(N m)²] of changes since `level_before`, learned from k > n + 1 episodes.
 
     A second moment of few episodes is as often too small as too large, and too small does more harm. It is scaled by

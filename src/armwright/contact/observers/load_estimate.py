@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PRIOR = np.array([10.0, 2.0, 2.0, 2.0])
 """Standard deviation before anything is measured [kg, kg m]: what small arms carry, 0.2 m from the flange. It decides
 only what the torques do not show."""
-SURE = 3.0
+LOAD_DEVIATIONS = 3.0
 """Standard deviations above which a load counts as present: 1 of 370 arms without one would seem to carry it."""
 
 
@@ -53,15 +53,15 @@ class LoadEstimate(NamedTuple):
     @property
     def centre(self) -> Array:
         """Centre c (3,) in the tool frame [m]: moment over mass; NaN where no mass is clearly present."""
-        return self.moment / self.mass if self.mass > SURE * self.mass_std else np.full(3, np.nan)
+        return self.moment / self.mass if self.mass > LOAD_DEVIATIONS * self.mass_std else np.full(3, np.nan)
 
     def added_to(self, robot: Robot) -> Robot:
         """Return the model with this load as a point mass on its tool; the model itself without a clear load."""
-        return robot.with_payload(self.mass, self.centre) if self.mass > SURE * self.mass_std else robot
+        return robot.with_payload(self.mass, self.centre) if self.mass > LOAD_DEVIATIONS * self.mass_std else robot
 
     def warning(self) -> str | None:
         """Return one sentence where a load is clearly present, or missing; None otherwise."""
-        if abs(self.mass) <= SURE * self.mass_std:
+        if abs(self.mass) <= LOAD_DEVIATIONS * self.mass_std:
             return None
         more = "more" if self.mass > 0.0 else "less"
         return (

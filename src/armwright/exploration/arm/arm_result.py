@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from armwright.recording.recording import Recording
     from armwright.types import Array
 
-WINDOW = 1.0  # [s] after an alarm in which the felt torque is taken for a push at the place that was found
+PUSH_WINDOW = 1.0  # [s] after an alarm in which the felt torque is taken for a push at the place that was found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,7 +120,9 @@ def _felt(run: ArmRun, recording: Recording) -> Array:
         if contact.places is None or not len(contact.places.points):
             continue
         before = 0.1 if k == 0 else min(0.1, 0.5 * (contact.time - borders[k - 1]))
-        span = np.flatnonzero((time >= contact.time - before) & (time < min(contact.time + WINDOW, borders[k + 1])))
+        span = np.flatnonzero(
+            (time >= contact.time - before) & (time < min(contact.time + PUSH_WINDOW, borders[k + 1]))
+        )
         # the push keeps its place on the link: the configuration changes little while it lasts
         linear, _ = pushes(run.job.believed, contact.q, contact.places.body, contact.places.points[:1])
         effect = -linear[0].T @ contact.places.normal  # joint torques of a push of 1 N

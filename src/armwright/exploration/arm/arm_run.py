@@ -15,7 +15,7 @@ import numpy as np
 from armwright.exploration.arm.felt_places import FeltContact, contact_of, listen
 from armwright.exploration.arm.plan_arm import arm_motion, go, plan_anew, retract, still_touching
 from armwright.exploration.arm.touch_map import TouchMap, ends_at, thinned
-from armwright.exploration.exploration_run import AT_ONCE, ExplorationRun, Progress, measured
+from armwright.exploration.exploration_run import SET_OUT_SECONDS, ExplorationRun, Progress, measured
 from armwright.kinematics import fk
 from armwright.motion.trajectory import Reference
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 DOUBT = 0.05  # [s] before an alarm in which the arm may already have touched: ten times the delay of an alarm
-STEP = 0.01  # [m] of motion between configurations of the trail: two thirds of the ball about a felt place
-THIN = 5  # every fifth recorded row is used: 2.5 mm apart at 0.25 m/s and 500 Hz
+TRAIL_SPACING = 0.01  # [m] of motion between configurations of the trail: two thirds of the ball about a felt place
+ARM_ROW_STRIDE = 5  # every fifth recorded row is used: 2.5 mm apart at 0.25 m/s and 500 Hz
 ALONG = np.linspace(0.0, 1.0, 7)  # points along a link's axis for the drawn grid: 7 cm apart on a UR5's upper arm
 
 
@@ -71,7 +71,7 @@ class ArmRun(ExplorationRun[FeltContact]):
         """Listen before the arm moves."""
         q0 = self.trail[0]
         self.session.follow(Reference(q0, np.zeros(len(q0)), np.zeros(len(q0))))
-        if self.session.run(min(AT_ONCE, self.budget.duration)) == "alarm":
+        if self.session.run(min(SET_OUT_SECONDS, self.budget.duration)) == "alarm":
             self.touched(self.place())
 
     def set_out(self) -> float | None:
@@ -124,7 +124,7 @@ class ArmRun(ExplorationRun[FeltContact]):
         session, n = self.session, self.session.parts.n
         rows = session.log.rows(self.row)[0, :, : 1 + n]
         rows = rows[rows[:, 0] < session.time - doubt][:, 1:]
-        rows = thinned(self.job.believed, self.map.links, rows[::THIN], STEP)
+        rows = thinned(self.job.believed, self.map.links, rows[::ARM_ROW_STRIDE], TRAIL_SPACING)
         self.row = session.log.count
         if not len(rows):
             return

@@ -21,9 +21,9 @@ from armwright.exploration.arm.felt_places import FeltContact, find_places
 from armwright.exploration.arm.plan_arm import given_way, go, plan_anew, yielding
 from armwright.exploration.arm.touch_map import ends_at
 from armwright.exploration.exploration_run import (
+    DIRECTION_SMOOTHING,
     SLIDE_PATIENCE,
     SLIDE_STEP,
-    SMOOTH,
     glide,
     measured,
     reference_now,
@@ -37,20 +37,25 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 STEP = SLIDE_STEP
-FORCE = 10.0  # [N] to press with where the place is known: below the 12 N of the tool's alarm
+ARM_PRESS_FORCE = 10.0  # [N] to press with where the place is known: below the 12 N of the tool's alarm
 LOUD = 6.0  # times the torque's standard deviation, to press with where it is not: clear of the noise …
-LEAST = 4.0  # … and not less than this [N m]: `FORCE` on a lever of 0.4 m, half of a UR5's reach
-LOST, LOST_STEPS = 0.2, 6  # contact is lost below this share of the press for this many steps: a quarter second
-HARDEST = 5.0  # times the press, above which something else is in the way
-INTEGRAL = 0.3  # share of the missing press that is corrected in a step: the arm follows a step late, so not all of it
+LEAST_TORQUE = 4.0  # … and not less than this [N m]: `ARM_PRESS_FORCE` on a lever of 0.4 m, half of a UR5's reach
+LOST_PRESS_SHARE, LOST_STEPS = (
+    0.2,
+    6,
+)  # contact is lost below this share of the press for this many steps: a quarter second
+ARM_PRESS_FACTOR = 5.0  # times the press, above which something else is in the way
+PRESS_CORRECTION = (
+    0.3  # share of the missing press that is corrected in a step: the arm follows a step late, so not all of it
+)
 PACE = 0.3  # share of the run's speed: 75 mm/s, at which a second surface stops the arm gently
-AHEAD = 0.20  # [m] ahead on the planned way that is aimed at: farther than the surface bends within a step
-DENSE = 0.02  # [rad] between points of the planned way, as planners look at it
-LEAVE = 0.8  # cosine to the felt torque above which the way leads off: about 37 degrees
-HEADWAY = 0.02  # [m] of the way that must be gained within `SLIDE_PATIENCE`: a sixth of the pace
-LONGEST = 20.0  # [s] of sliding: 1.5 m at its pace, about a UR5's whole reach
+AIM_DISTANCE = 0.20  # [m] ahead on the planned way that is aimed at: farther than the surface bends within a step
+WAY_SPACING = 0.02  # [rad] between points of the planned way, as planners look at it
+LEAVE_TORQUE_COSINE = 0.8  # cosine to the felt torque above which the way leads off: about 37 degrees
+HEADWAY_DISTANCE = 0.02  # [m] of the way that must be gained within `SLIDE_PATIENCE`: a sixth of the pace
+ARM_SLIDE_SECONDS = 20.0  # [s] of sliding: 1.5 m at its pace, about a UR5's whole reach
 MARK = 0.03  # [m] of sliding between places that are put on the map: the balls about them touch
-OFF = 0.04  # [m] between the surface and the way back: what is not trusted where the arm still touches
+RETURN_DISTANCE = 0.04  # [m] between the surface and the way back: what is not trusted where the arm still touches
 
 
 def slide(run: ArmRun, felt: FeltContact) -> None:
@@ -59,7 +64,7 @@ def slide(run: ArmRun, felt: FeltContact) -> None:
     found = plan_anew(run)
     if found is None:
         return
-    path = densified(found.plan.path, DENSE)
+    path = densified(found.plan.path, WAY_SPACING)
     way = _lengths(run, path)
     u = felt.tau / np.linalg.norm(felt.tau)
     wanted = _wanted(run, felt)
@@ -67,17 +72,17 @@ def slide(run: ArmRun, felt: FeltContact) -> None:
     A = 1.0 / np.maximum(found.known.levers, 1e-3) ** 2
     began, lost, best, since = session.time, 0, np.inf, session.time
     marked = ends_at(job.believed, links, measured(session))
-    while session.time < min(began + LONGEST, run.budget.duration - STEP):
+    while session.time < min(began + ARM_SLIDE_SECONDS, run.budget.duration - STEP):
         q = measured(session)
         k = int(np.argmin(np.abs(path - q) @ found.known.levers))
         left = float(way[-1] - way[k])
-        if left < best - HEADWAY:
+        if left < best - HEADWAY_DISTANCE:
             best, since = left, session.time
         elif session.time - since > SLIDE_PATIENCE:
             break
-        d = path[min(int(np.searchsorted(way, way[k] + AHEAD)), len(path) - 1)] - q
+        d = path[min(int(np.searchsorted(way, way[k] + AIM_DISTANCE)), len(path) - 1)] - q
         scale = float(np.sqrt((u @ (A * u)) * (d @ (d / A))))
-        if scale < 1e-9 or float(u @ d) > LEAVE * scale:
+        if scale < 1e-9 or float(u @ d) > LEAVE_TORQUE_COSINE * scale:
             break
         along = d - A * u * float(u @ d) / float(u @ (A * u))
         along = along * _pace(run, q, along)
@@ -89,16 +94,16 @@ def slide(run: ArmRun, felt: FeltContact) -> None:
         run.tell()
         tau = torque(session) - felt.level
         size = float(u @ tau)
-        lost = lost + 1 if size < LOST * wanted else 0
-        if lost >= LOST_STEPS or float(np.linalg.norm(tau)) > HARDEST * wanted:
+        lost = lost + 1 if size < LOST_PRESS_SHARE * wanted else 0
+        if lost >= LOST_STEPS or float(np.linalg.norm(tau)) > ARM_PRESS_FACTOR * wanted:
             break
-        if size >= LOST * wanted:
-            u = (1.0 - SMOOTH) * u + SMOOTH * tau / np.linalg.norm(tau)
+        if size >= LOST_PRESS_SHARE * wanted:
+            u = (1.0 - DIRECTION_SMOOTHING) * u + DIRECTION_SMOOTHING * tau / np.linalg.norm(tau)
             u = u / np.linalg.norm(u)
             marked = _mark(run, felt, marked, tau)
-        press = float(np.clip(press + INTEGRAL * (wanted - size), 0.0, 2.0 * wanted))
+        press = float(np.clip(press + PRESS_CORRECTION * (wanted - size), 0.0, 2.0 * wanted))
     q = measured(session)
-    target = given_way(run, q, u, OFF)
+    target = given_way(run, q, u, RETURN_DISTANCE)
     go(run, target[None])
     run.trail.append(target)
     run.row = session.log.count
@@ -115,8 +120,8 @@ def _wanted(run: ArmRun, felt: FeltContact) -> float:
     places = felt.places
     if places.sure:
         linear, _ = pushes(run.job.believed, felt.q, places.body, places.points[:1])
-        return max(FORCE * float(np.linalg.norm(linear[0].T @ places.normal)), LEAST)
-    return max(LOUD * float(np.sqrt(np.trace(run.job.noise.later))), LEAST)
+        return max(ARM_PRESS_FORCE * float(np.linalg.norm(linear[0].T @ places.normal)), LEAST_TORQUE)
+    return max(LOUD * float(np.sqrt(np.trace(run.job.noise.later))), LEAST_TORQUE)
 
 
 def _pace(run: ArmRun, q: Array, along: Array) -> float:
@@ -139,5 +144,5 @@ def _mark(run: ArmRun, felt: FeltContact, last: Array, tau: Array) -> Array:
     places = find_places(run.map, q, tau, job.noise.later)
     if places.sure:
         run.mark_places(FeltContact(run.session.time, run.session.time, q, felt.level, tau, places))
-    run.trail.append(given_way(run, q, tau, OFF))
+    run.trail.append(given_way(run, q, tau, RETURN_DISTANCE))
     return ends

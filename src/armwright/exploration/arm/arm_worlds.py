@@ -11,7 +11,7 @@ from armwright.contact.ground_truth import clearance
 from armwright.detection.study_contacts import ur5_sensors
 from armwright.errors import InputError
 from armwright.exploration.arm.arm_result import ArmExploration
-from armwright.exploration.arm.explore_arm import AROUND
+from armwright.exploration.arm.explore_arm import SEARCH_MARGIN
 from armwright.exploration.exploration import explore
 from armwright.exploration.explore_options import Budget, Sensing
 from armwright.kinematics import fk
@@ -26,9 +26,9 @@ from armwright.world.world import JointTask, World, check_base
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
-TRIES = 2000  # worlds drawn before giving up: a bound; the first twenty seeds need 64 at most
-ROOM = 0.05  # [m] between the world and the arm at start and goal: as far as the arm retracts
-TURN = (1.2, 2.4)  # [rad] of the first joint between start and goal: a fifth to two fifths of a turn
+MOST_WORLDS = 2000  # worlds drawn before giving up: a bound; the first twenty seeds need 64 at most
+CLEARANCE_AT_ENDS = 0.05  # [m] between the world and the arm at start and goal: as far as the arm retracts
+FIRST_JOINT_TURN = (1.2, 2.4)  # [rad] of the first joint between start and goal: a fifth to two fifths of a turn
 SURFACE: dict[str, Any] = {
     "stiffness": 1e5,
     "damping": 200.0,
@@ -36,7 +36,7 @@ SURFACE: dict[str, Any] = {
 }  # [N/m, N s/m, -] as of the world "bench"
 PATIENT = Budget(duration=300.0)  # [s] of a run: several times the duration of runs that arrive
 FALSE = 0.03  # [m]: a mark farther than this from every surface is wrong
-FAR = 5000  # iterations of the oracle, twice those of a patient plan of the arm
+ORACLE_ITERATIONS = 5000  # iterations of the oracle, twice those of a patient plan of the arm
 
 
 def random_world(robot: Robot, seed: int) -> World:
@@ -55,11 +55,11 @@ def random_world(robot: Robot, seed: int) -> World:
     if robot.n != 6:
         raise InputError(f"random_world: needs an arm of six joints, got {robot.n}")
     rng = np.random.default_rng([seed, 11])
-    for _ in range(TRIES):
+    for _ in range(MOST_WORLDS):
         q = np.array([rng.uniform(-np.pi, np.pi), rng.uniform(-1.7, -0.7), rng.uniform(1.0, 2.0), 0.0, 1.57, 0.0])
         q[3] = rng.uniform(-0.9, 0.3)
         goal = q + rng.normal(0.0, 0.15, 6)
-        turn = float(rng.choice([-1.0, 1.0]) * rng.uniform(*TURN))
+        turn = float(rng.choice([-1.0, 1.0]) * rng.uniform(*FIRST_JOINT_TURN))
         goal[0] = q[0] + turn
         if min(fk(robot, q)[2, 3], fk(robot, goal)[2, 3]) < 0.05:
             continue
@@ -72,7 +72,7 @@ def random_world(robot: Robot, seed: int) -> World:
         except InputError:
             continue
         straight = clearance(robot, world, q + np.linspace(0.0, 1.0, 60)[:, None] * (goal - q))
-        if min(straight[0], straight[-1]) > ROOM and straight.min() < 0.0:
+        if min(straight[0], straight[-1]) > CLEARANCE_AT_ENDS and straight.min() < 0.0:
             return world
     raise InputError(f"random_world: no world found for seed {seed}")
 
@@ -109,9 +109,9 @@ def oracle(robot: Robot, world: World, *, seed: int = 0) -> str:
     if world.task is None:
         raise InputError(f"oracle: world {world.name!r} has no task of the whole arm")
     q0, q1 = (np.array(q) for q in (world.task.start, world.task.goal))
-    low, high = np.minimum(q0, q1) - AROUND, np.maximum(q0, q1) + AROUND
+    low, high = np.minimum(q0, q1) - SEARCH_MARGIN, np.maximum(q0, q1) + SEARCH_MARGIN
     arm = WholeArm(robot, obstacles_of(world))
-    plan = RRTConnect(seed=seed, iterations=FAR)(arm.__call__, q0, q1, low, high)
+    plan = RRTConnect(seed=seed, iterations=ORACLE_ITERATIONS)(arm.__call__, q0, q1, low, high)
     return "solvable" if plan.ok else "no way found"
 
 

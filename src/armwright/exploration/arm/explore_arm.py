@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-TURNS = 8  # orientations about the tool's axis that are tried for a position alone: every 45 degrees
+TOOL_ORIENTATIONS = 8  # orientations about the tool's axis that are tried for a position alone: every 45 degrees
 TILTS = (0.0, 0.5, -0.5)  # [rad] tilts of the tool that are tried, upright first
 
 
@@ -103,8 +103,8 @@ def _check_pose(T: Array) -> None:
 def _orientations(R: Array, place: Array) -> Array:
     out = []
     for tilt in TILTS:
-        for k in range(TURNS):
-            a = 2.0 * np.pi * k / TURNS
+        for k in range(TOOL_ORIENTATIONS):
+            a = 2.0 * np.pi * k / TOOL_ORIENTATIONS
             turn = np.array([[np.cos(a), -np.sin(a), 0.0], [np.sin(a), np.cos(a), 0.0], [0.0, 0.0, 1.0]])
             lean = np.array([[1.0, 0.0, 0.0], [0.0, np.cos(tilt), -np.sin(tilt)], [0.0, np.sin(tilt), np.cos(tilt)]])
             T = np.eye(4)
@@ -132,14 +132,14 @@ def _solved(robot: Robot, poses: Array, q0: Array) -> Array:
     return Q[np.argsort(np.linalg.norm(Q - q0, axis=1), kind="stable")]
 
 
-AROUND = 2.0  # [rad] searched about start and goal: a third of a turn, enough to go around a pillar
+SEARCH_MARGIN = 2.0  # [rad] searched about start and goal: a third of a turn, enough to go around a pillar
 CELL = 0.05  # [m] of the grid that the maps are drawn on: about the radius of a UR5's links
-ACROSS = 30.0  # most cells up to the end of the arm's reach, so that a long arm's grid stays below 63³
+CELLS_PER_REACH = 30.0  # most cells up to the end of the arm's reach, so that a long arm's grid stays below 63³
 QUIET = 0.05  # [N m] least deviation of a torque estimate: a perfect model leaves no residual
-ITERATIONS = 2500  # of a patient planner: half of its default, as there are six cautions to try
+PATIENT_ITERATIONS = 2500  # of a patient planner: half of its default, as there are six cautions to try
 QUICK, QUICK_SECONDS = 300, 2.0  # iterations, or seconds, where only places of doubt may close a way
-SAMPLES = 512  # random configurations that estimate the arm's reach, for drawing only
-SAME = 1e-6  # [rad, m] within which start and goal are one
+REACH_CONFIGURATIONS = 512  # random configurations that estimate the arm's reach, for drawing only
+SAME_GOAL_DISTANCE = 1e-6  # [rad, m] within which start and goal are one
 
 
 def explore_arm(
@@ -170,7 +170,7 @@ def explore_arm(
     task, believed = arm_task(task or ArmTask(), arm, there), loop.model or arm
     q0 = configuration(believed, task.start, "start")
     goals, place = goal_configurations(believed, task.goal, q0)
-    if np.abs(goals[0] - q0).max() < SAME:
+    if np.abs(goals[0] - q0).max() < SAME_GOAL_DISTANCE:
         raise InputError("explore: start and goal are the same configuration")
     listening = replace(sensing, observer="momentum" if sensing.observer is None else sensing.observer)
     setup = set_up(arm, surroundings_of(arm, arm, there, "links"), loop, listening, q0, held=False, seed=seed)
@@ -214,7 +214,9 @@ def explore_arm(
 
 def _bounds(robot: Robot, ends: Array) -> tuple[Array, Array]:
     """Return the bounds of the search, about start and goals (m, n)."""
-    return np.maximum(ends.min(axis=0) - AROUND, robot.lower), np.minimum(ends.max(axis=0) + AROUND, robot.upper)
+    return np.maximum(ends.min(axis=0) - SEARCH_MARGIN, robot.lower), np.minimum(
+        ends.max(axis=0) + SEARCH_MARGIN, robot.upper
+    )
 
 
 def find_joint_planner(planner: str | JointPlanner | None, seed: int) -> JointPlanner:
@@ -222,7 +224,7 @@ def find_joint_planner(planner: str | JointPlanner | None, seed: int) -> JointPl
     if planner is not None and not isinstance(planner, str):
         return planner
     kind = JOINT_PLANNERS.find("rrt-connect" if planner is None else planner)
-    made: JointPlanner = kind(seed=seed, **({"iterations": ITERATIONS} if kind is RRTConnect else {}))
+    made: JointPlanner = kind(seed=seed, **({"iterations": PATIENT_ITERATIONS} if kind is RRTConnect else {}))
     return made
 
 
@@ -239,8 +241,8 @@ def reach_grid(robot: Robot) -> GridMap:
     """Return an empty grid over all that the arm can reach, for drawing: what planners see is exact, see `TouchMap`."""
     root, links = robot.T_base_root[:3, 3], contact_capsules(robot)
     low, high = (np.clip(bound, -np.pi, np.pi) for bound in (robot.lower, robot.upper))
-    Q = np.random.default_rng(0).uniform(low, high, (SAMPLES, robot.n))
+    Q = np.random.default_rng(0).uniform(low, high, (REACH_CONFIGURATIONS, robot.n))
     reach = float(np.linalg.norm(ends_at(robot, links, Q) - root, axis=-1).max()) + float(links.radius.max())
-    cell = max(CELL, reach / ACROSS)
+    cell = max(CELL, reach / CELLS_PER_REACH)
     count = 2 * int(np.ceil(reach / cell)) + 1
     return grid_map((count, count, count), root - 0.5 * (count - 1) * cell, cell)

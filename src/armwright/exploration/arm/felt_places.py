@@ -24,8 +24,8 @@ import numpy as np
 from armwright.contact.ground_truth import contact_report
 from armwright.contact.isolation.contact_patches import contact_patches, mass_within
 from armwright.contact.isolation.isolate import Isolation, isolate, moved_towards
-from armwright.contact.isolation.torque_change import GAP, WINDOW, level_before
-from armwright.exploration.arm.touch_map import DEEP, TouchMap, depth_in
+from armwright.contact.isolation.torque_change import CHANGE_WINDOW, GAP_BEFORE_ALARM, level_before
+from armwright.exploration.arm.touch_map import PASSED_DEPTH, TouchMap, depth_in
 from armwright.exploration.exploration_result import Contact
 from armwright.exploration.exploration_run import EPISODE, alarmed, glide, measured, reference_now, torque, wait
 from armwright.kinematics import fk
@@ -37,11 +37,17 @@ if TYPE_CHECKING:
     from armwright.simulation.session import Session
     from armwright.types import Array
 
-SHARE = 0.02  # of the torques left unexplained by the observer's lag of 10 ms, if a push rises within half a second
-ENOUGH = 0.9  # share of the probability that the kept places hold together: one contact in ten was at none of them
-APART = 0.03  # [m] between the places that are kept: what "located" means (`isolate`)
-MOST = 12  # places that are kept: more would close every way
-CERTAIN = 0.95  # share of the probability within `APART` of the likeliest place that makes it one; as in `isolate`
+UNEXPLAINED_SHARE = (
+    0.02  # of the torques left unexplained by the observer's lag of 10 ms, if a push rises within half a second
+)
+KEPT_PROBABILITY = (
+    0.9  # share of the probability that the kept places hold together: one contact in ten was at none of them
+)
+PLACE_SPACING = 0.03  # [m] between the places that are kept: what "located" means (`isolate`)
+MOST_PLACES = 12  # places that are kept: more would close every way
+CERTAIN = (
+    0.95  # share of the probability within `PLACE_SPACING` of the likeliest place that makes it one; as in `isolate`
+)
 SWEPT = 1e-3  # weight of places where the arm has been: it may have scratched by
 
 
@@ -87,15 +93,17 @@ def find_places(
     """
     robot = known.robot
     parts = tuple(link_capsules(robot) if capsules is None else capsules)
-    S = (noise if noise.ndim == 2 else np.diag(noise**2)) + (SHARE * float(np.abs(tau).max())) ** 2 * np.eye(len(q))
+    S = (noise if noise.ndim == 2 else np.diag(noise**2)) + (
+        UNEXPLAINED_SHARE * float(np.abs(tau).max())
+    ) ** 2 * np.eye(len(q))
     towards = None if qd is None else moved_towards(qd)
 
     def beside(points: Array, normals: Array, jacobian: Array) -> Array:
-        swept = depth_in(robot, known.links, known.swept, points) > DEEP
+        swept = depth_in(robot, known.links, known.swept, points) > PASSED_DEPTH
         log = np.where(swept, np.log(SWEPT), 0.0)
         return log if towards is None else log + towards(points, normals, jacobian)
 
-    found = isolate(robot, q, tau, S, capsules=parts, place=APART, beside=beside)
+    found = isolate(robot, q, tau, S, capsules=parts, place=PLACE_SPACING, beside=beside)
     patches = found.patches or contact_patches(robot, q, tau, S, capsules=parts, beside=beside)
     p = patches.probability
     sure = found.certainty >= CERTAIN and found.outcome not in ("several", "no contact")
@@ -107,7 +115,7 @@ def find_places(
     links = {robot.bodies[b].name: float(p[patches.body == b].sum()) for b in np.unique(patches.body).tolist()}
     return ContactPlaces(
         patches.points[kept],
-        np.minimum(mass_within(patches, patches.points[kept], APART), 1.0),
+        np.minimum(mass_within(patches, patches.points[kept], PLACE_SPACING), 1.0),
         sure,
         patches.normals[best],
         patches.force[best],
@@ -122,19 +130,19 @@ def _kept(points: Array, p: Array) -> list[int]:
     kept: list[int] = []
     covered = np.zeros(len(p), dtype=bool)
     for k in np.argsort(-p).tolist():
-        if len(kept) >= MOST or float(p[covered].sum()) >= ENOUGH:
+        if len(kept) >= MOST_PLACES or float(p[covered].sum()) >= KEPT_PROBABILITY:
             break
         if not covered[k]:
             kept.append(k)
-            covered |= np.linalg.norm(points - points[k], axis=1) <= APART
+            covered |= np.linalg.norm(points - points[k], axis=1) <= PLACE_SPACING
     return kept
 
 
-BRAKE = 0.06  # [s] to a stop: the braking distance (8 mm at 0.25 m/s) presses on what the arm touches
-LISTEN = 2.0 * BRAKE  # [s] after the alarm in which the torque may still grow: the observer lags by 10 ms
-LOOK = 0.004  # [s] between looks: two ticks of 500 Hz, less than the observer's lag
+BRAKE_SECONDS = 0.06  # [s] to a stop: the braking distance (8 mm at 0.25 m/s) presses on what the arm touches
+LISTEN = 2.0 * BRAKE_SECONDS  # [s] after the alarm in which the torque may still grow: the observer lags by 10 ms
+LISTEN_SECONDS = 0.004  # [s] between looks: two ticks of 500 Hz, less than the observer's lag
 LOOK_BACK = 1.0  # [s] before an alarm in which the truth about a contact is looked for: longer than any delay
-AGAIN = 0.01  # [m] within which a place is one that was felt before
+SAME_FELT_DISTANCE = 0.01  # [m] within which a place is one that was felt before
 
 
 class FeltContact(NamedTuple):
@@ -166,7 +174,7 @@ def recent(session: Session, seconds: float) -> Array:
 def brake(session: Session) -> Array:
     """Bring the reference to a stand; return its velocity (n,) until now."""
     now = reference_now(session)
-    session.follow(glide(now, now.q + 0.5 * BRAKE * now.qd, np.zeros(len(now.q)), BRAKE))
+    session.follow(glide(now, now.q + 0.5 * BRAKE_SECONDS * now.qd, np.zeros(len(now.q)), BRAKE_SECONDS))
     return np.asarray(now.qd)
 
 
@@ -175,14 +183,18 @@ def listen(run: ArmRun) -> FeltContact:
     session, noise = run.session, run.job.noise
     at = session.time
     # without an alarm, something has held the arm for a while: what was felt just before belongs to it
-    level = level_before(recent(session, WINDOW + GAP), session.parts.period) if alarmed(session) else None
+    level = (
+        level_before(recent(session, CHANGE_WINDOW + GAP_BEFORE_ALARM), session.parts.period)
+        if alarmed(session)
+        else None
+    )
     covariance = noise.later if level is None else noise.soon
     level = np.zeros(session.parts.n) if level is None else level
     size = np.sqrt(np.diag(covariance))
     q, tau, heard = measured(session), torque(session) - level, at
     qd = brake(session)
     while session.time < at + LISTEN - 0.5 * session.parts.period:
-        wait(session, max(LOOK, session.parts.period))
+        wait(session, max(LISTEN_SECONDS, session.parts.period))
         now = torque(session) - level
         if np.linalg.norm(now / size) > np.linalg.norm(tau / size):
             q, tau, heard = measured(session), now, session.time
@@ -211,7 +223,7 @@ def contact_of(run: ArmRun, felt: FeltContact) -> Contact:
     desired = fk(job.believed, session.reference_at(np.array([felt.time])).q[0])[:3, 3]
     likely = felt.places.points[0] if len(felt.places.points) else desired
     cell = tuple(int(c) for c in run.grids[-1].grid.cell(likely))
-    again = bool(len(run.map.points) and np.linalg.norm(run.map.points - likely, axis=1).min() < AGAIN)
+    again = bool(len(run.map.points) and np.linalg.norm(run.map.points - likely, axis=1).min() < SAME_FELT_DISTANCE)
     actual = fk(job.believed, felt.q)[:3, 3]
     places = felt.places
     return Contact(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.dynamics import mass_matrix
-from armwright.exploration.arm.touch_map import DEEP, RADIUS, ends_at
+from armwright.exploration.arm.touch_map import PASSED_DEPTH, RADIUS, ends_at
 from armwright.exploration.exploration_run import alarmed, hold, reference_now, wait
 from armwright.motion import time_scaled, velocity_factor
 from armwright.planning.joint.rrt_connect import connected
@@ -64,7 +64,7 @@ class ArmJob:
 
 
 NARROW = RADIUS / 3.0  # [m] radius about a likely place where there is little room
-LEAST = DEEP  # [m] radius about a sure place where there is hardly any room: a link may scratch this deep
+LEAST = PASSED_DEPTH  # [m] radius about a sure place where there is hardly any room: a link may scratch this deep
 
 
 class Caution(NamedTuple):
@@ -94,13 +94,13 @@ CAUTIONS = (
 )
 
 
-SPACING = (0.3, 0.15, 0.08, 0.04)  # [rad] between waypoints: the planners' longest edge, then halves of it
-CLOSE = 0.1  # of that spacing: waypoints no farther apart count as one, a spline through both would loop
-RAMP = 0.25  # [s] from rest to the full pace: at 0.25 m/s an acceleration of 1 m/s²
-SAME = 1e-6  # [rad] waypoints nearer than this are one: below what joint sensors resolve
-LOOKS = 0.01  # [m] of motion between looks at the spline, less than the ball about a felt place
-FEWEST = 20  # looks at a spline, however short
-TURNS = 0.1  # [m/rad] lever of a joint that moves no link's end, such as the last one: it needs a pace, too
+WAYPOINT_SPACINGS = (0.3, 0.15, 0.08, 0.04)  # [rad] between waypoints: the planners' longest edge, then halves of it
+MERGED_SPACING_SHARE = 0.1  # of that spacing: waypoints no farther apart count as one, a spline through both would loop
+RAMP_SECONDS = 0.25  # [s] from rest to the full pace: at 0.25 m/s an acceleration of 1 m/s²
+SAME_WAYPOINT_DISTANCE = 1e-6  # [rad] waypoints nearer than this are one: below what joint sensors resolve
+SPLINE_LOOK_DISTANCE = 0.01  # [m] of motion between looks at the spline, less than the ball about a felt place
+FEWEST_LOOKS = 20  # looks at a spline, however short
+METRES_PER_RADIAN = 0.1  # [m/rad] lever of a joint that moves no link's end, such as the last one: it needs a pace, too
 
 
 def arm_motion(
@@ -118,8 +118,8 @@ def arm_motion(
     """
     kv = np.array([joint.limits.velocity for joint in robot.joints])
     ka = np.array([joint.limits.acceleration for joint in robot.joints])
-    keep = np.concatenate([[True], np.abs(np.diff(path, axis=0)).max(axis=1) > SAME])
-    path = path[keep] if keep.sum() > 1 else np.vstack([path[:1], path[:1] + SAME])
+    keep = np.concatenate([[True], np.abs(np.diff(path, axis=0)).max(axis=1) > SAME_WAYPOINT_DISTANCE])
+    path = path[keep] if keep.sum() > 1 else np.vstack([path[:1], path[:1] + SAME_WAYPOINT_DISTANCE])
 
     def make(rows: Array) -> Trajectory:
         motion = waypoint_motion(robot, rows, times=_times(robot, links, rows, speed))
@@ -129,21 +129,21 @@ def arm_motion(
     def free(motion: Trajectory) -> bool:
         if known is None:
             return True
-        looks = max(FEWEST, int(motion.duration * speed / LOOKS))
+        looks = max(FEWEST_LOOKS, int(motion.duration * speed / SPLINE_LOOK_DISTANCE))
         return bool((known.clearance(motion.evaluate(np.linspace(0.0, motion.duration, looks)).q) > 0.0).all())
 
-    return drawn_to(path, SPACING, make, free, close=CLOSE)[0]
+    return drawn_to(path, WAYPOINT_SPACINGS, make, free, close=MERGED_SPACING_SHARE)[0]
 
 
 def _times(robot: Robot, links: LinkCapsules, rows: Array, speed: float) -> Array:
     """Return the times (N,) [s] to be at the rows; the pace rises and falls evenly at the ends."""
     ends = ends_at(robot, links, rows).reshape(len(rows), -1, 3)
     turned = np.abs(np.diff(rows, axis=0)).max(axis=1)
-    way = np.maximum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1), TURNS * turned)
+    way = np.maximum(np.linalg.norm(np.diff(ends, axis=0), axis=-1).max(axis=1), METRES_PER_RADIAN * turned)
     s = np.concatenate([[0.0], np.cumsum(way)])
     total = float(s[-1])
-    ramp = min(0.5 * speed * RAMP, 0.5 * total)  # distance of a ramp
-    top = speed * np.sqrt(ramp / (0.5 * speed * RAMP))
+    ramp = min(0.5 * speed * RAMP_SECONDS, 0.5 * total)  # distance of a ramp
+    top = speed * np.sqrt(ramp / (0.5 * speed * RAMP_SECONDS))
     rate = top * top / (2.0 * ramp)
     begin, end = np.sqrt(2.0 * s / rate), np.sqrt(2.0 * np.maximum(total - s, 0.0) / rate)
     duration = 2.0 * top / rate + (total - 2.0 * ramp) / top
@@ -153,10 +153,10 @@ def _times(robot: Robot, links: LinkCapsules, rows: Array, speed: float) -> Arra
 
 
 FORGET = 0.1  # [s] for the observer to forget: ten time constants of its gain of 100 /s
-OFF = 0.05  # [m] that the arm's fastest part gives way: three times the ball about a felt place
+RETRACT_DISTANCE = 0.05  # [m] that the arm's fastest part gives way: three times the ball about a felt place
 TAKE_OFF = 0.04  # [m] of the trail that is no longer trusted if the arm still touches there; less than `OFF`
 MOST_TURN = 0.6  # [rad, m] that a joint gives way at most, where its lever is short
-NUDGE = 1e-3  # [rad, m] for a derivative by differences
+DIFFERENCE_STEP = 1e-3  # [rad, m] for a derivative by differences
 
 
 def yielding(run: ArmRun, q: Array, tau: Array) -> Array:
@@ -169,7 +169,7 @@ def yielding(run: ArmRun, q: Array, tau: Array) -> Array:
     return np.asarray(np.linalg.solve(mass_matrix(run.job.believed, q), tau) / np.broadcast_to(kp, q.shape))
 
 
-def given_way(run: ArmRun, q: Array, tau: Array, distance: float = OFF) -> Array:
+def given_way(run: ArmRun, q: Array, tau: Array, distance: float = RETRACT_DISTANCE) -> Array:
     """Return the configuration (n,) that q yields to under `tau`, when the fastest part has moved `distance` [m]."""
     job, links = run.job, run.map.links
     d = yielding(run, q, tau)
@@ -177,7 +177,7 @@ def given_way(run: ArmRun, q: Array, tau: Array, distance: float = OFF) -> Array
     if size < 1e-12:
         return q
     d = d / size
-    h = NUDGE
+    h = DIFFERENCE_STEP
     moved = np.linalg.norm(ends_at(job.believed, links, q + h * d) - ends_at(job.believed, links, q), axis=-1).max()
     step = min(distance * h / max(float(moved), 1e-9), MOST_TURN)
     return np.clip(q + step * d, job.lower, job.upper)
@@ -217,7 +217,7 @@ def retract(run: ArmRun, q: Array, tau: Array) -> None:
 SPARE = 0.004  # [m] of extra margin: planners test configurations 0.02 rad apart, not what lies between
 CONFINED = 0.12  # [m]: an arm of which no part gets farther is boxed in; the width of a UR5's links
 GOALS = 2  # goal configurations that are planned to: a third is farther, and costs as much time
-RETREAT = 20  # configurations of the trail (0.2 m of motion) to go back where there is no way
+RETREAT_CONFIGURATIONS = 20  # configurations of the trail (0.2 m of motion) to go back where there is no way
 
 
 class Planned(NamedTuple):
@@ -287,7 +287,7 @@ def _no_way(run: ArmRun, last: tuple[KnownArm, Array] | None, blocked: bool) -> 
     if run.contacts:
         hold(run.session)
         if len(run.trail) > 1:
-            go(run, np.array(run.trail[-2::-1][:RETREAT]))
+            go(run, np.array(run.trail[-2::-1][:RETREAT_CONFIGURATIONS]))
     if last is None and not blocked:
         return run.end("boxed in", "every configuration on the way back to the start has been felt to be blocked")
     if last is None or blocked:

@@ -17,7 +17,7 @@ from armwright.contact.isolation.torque_change import Episode, change_covariance
 from armwright.exploration.arm.felt_places import LISTEN, brake, recent
 from armwright.exploration.arm.plan_arm import arm_motion
 from armwright.exploration.exploration_run import reference_now
-from armwright.exploration.touch_sensing import MOTIONS, learned_from
+from armwright.exploration.touch_sensing import REHEARSED_MOTIONS, learned_from
 
 if TYPE_CHECKING:
     from armwright.contact.detectors import ThresholdFit
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from armwright.types import Array
     from armwright.world.arm_capsules import LinkCapsules
 
-POINTS = 6  # of every motion: five paths across the search, about half a minute together
+REHEARSED_POINTS = 6  # of every motion: five paths across the search, about half a minute together
 BRAKES = 30  # episodes of the covariance, five for each joint of a UR5
-AWAY = 0.8  # [rad] between consecutive configurations at most: the arm reaches its pace on the way
-SHORTEST = 0.3  # [s] of motion before a brake: longer than the time to reach the pace
+LARGEST_JOINT_CHANGE = 0.8  # [rad] between consecutive configurations at most: the arm reaches its pace on the way
+SHORTEST_MOTION = 0.3  # [s] of motion before a brake: longer than the time to reach the pace
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +62,9 @@ def learned_in_joints(setup: Setup, search: RehearsedArm) -> ThresholdFit:
         search: all of it is rehearsed.
     """
     motions = []
-    for k in range(MOTIONS):
+    for k in range(REHEARSED_MOTIONS):
         rng = np.random.default_rng([setup.learn_seed, 7, k])
-        motions.append(search.motion(rng.uniform(search.lower, search.upper, (POINTS, setup.robot.n))))
+        motions.append(search.motion(rng.uniform(search.lower, search.upper, (REHEARSED_POINTS, setup.robot.n))))
     return learned_from(motions, setup)
 
 
@@ -93,11 +93,11 @@ def rehearsed(setup: Setup, search: RehearsedArm, least: float) -> TorqueNoise:
     session = quiet.session(here, seed=noise, check_step=False)
     episodes = []
     for _ in range(BRAKES):
-        there = np.clip(here + rng.uniform(-AWAY, AWAY, robot.n), lower, upper)
+        there = np.clip(here + rng.uniform(-LARGEST_JOINT_CHANGE, LARGEST_JOINT_CHANGE, robot.n), lower, upper)
         motion = search.motion(np.stack([here, there]))
         session.follow(motion)
-        session.run(max(SHORTEST, rng.uniform(0.2, 0.9) * motion.duration))
-        before = recent(session, SHORTEST)
+        session.run(max(SHORTEST_MOTION, rng.uniform(0.2, 0.9) * motion.duration))
+        before = recent(session, SHORTEST_MOTION)
         brake(session)
         session.run(LISTEN)
         episodes.append(Episode(before, recent(session, LISTEN)))

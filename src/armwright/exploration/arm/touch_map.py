@@ -26,17 +26,28 @@ if TYPE_CHECKING:
 Trust = Literal["all", "likely", "sure", "confirmed"]
 RADIUS = 0.015  # [m] radius of the ball at a felt place: half of a sure place's error (3 cm)
 BLOCKS = 0.02  # share of the reach: motion blocked about a configuration that touched; 2 cm on a UR5, about `RADIUS`
-HALF, LEAST = 0.5, 1e-3  # `BLOCKS` is at most half of the way driven, and at least this share of the reach (1 mm)
-AGAIN = 2.0  # times the blocked motion if a configuration within it touched again: doubling ends after a few contacts
-NEAR = 0.15  # share of the reach: motion within which configurations are one crowd; a link's width on a UR5
-CROWDED = 1.5  # times the blocked motion for every configuration of the crowd: five of them reach `NEAR`
-SAME_PLACE = 0.04  # [m] within which one place explains what was felt at another: both may be off by `RADIUS` and more
+LARGEST_WAY_SHARE, LEAST_REACH_SHARE = (
+    0.5,
+    1e-3,
+)  # `BLOCKS` is at most half of the way driven, and at least this share of the reach (1 mm)
+REPEAT_FACTOR = (
+    2.0  # times the blocked motion if a configuration within it touched again: doubling ends after a few contacts
+)
+CROWD_REACH_SHARE = (
+    0.15  # share of the reach: motion within which configurations are one crowd; a link's width on a UR5
+)
+CROWDED = 1.5  # times the blocked motion for every configuration of the crowd: five of them reach `CROWD_REACH_SHARE`
+SAME_PLACE_DISTANCE = (
+    0.04  # [m] within which one place explains what was felt at another: both may be off by `RADIUS` and more
+)
 LIKELY = 0.5  # share of the probability from which a place was likelier than not
-DEEP = 0.004  # [m] inside a link that passed: a surface just scratched by is not free space; links yield by a few mm
+PASSED_DEPTH = (
+    0.004  # [m] inside a link that passed: a surface just scratched by is not free space; links yield by a few mm
+)
 THROUGH = RADIUS  # [m] inside a link that passed: what was assumed there is not there
-INSIDE = 0.01  # [m] inside the arm at the goal: a place this deep blocks the goal, in spite of its error
+GOAL_DEPTH = 0.01  # [m] inside the arm at the goal: a place this deep blocks the goal, in spite of its error
 AGREED = 4  # contacts that must agree on a place if none was sure: twice as many as of sure ones
-AT_ONCE = 200  # configurations looked at together: a few megabytes at a time
+CONFIGURATIONS_AT_ONCE = 200  # configurations looked at together: a few megabytes at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +104,7 @@ class TouchMap:
         out = self.sure.copy()
         if not len(self.points):
             return out
-        near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE
+        near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE_DISTANCE
         left = set(self.contact[~self.sure].tolist())
         explains = [set(self.contact[row].tolist()) for row in near]
         for k in np.flatnonzero(self.sure).tolist():
@@ -107,7 +118,7 @@ class TouchMap:
     @cached_property
     def confirmed(self) -> NDArray[np.bool_]:
         """Return (m,) the sure places where another contact was likely, too: no verdict hangs on a single one."""
-        near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE
+        near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE_DISTANCE
         near &= self.sure | (self.share >= LIKELY)
         another = (near & (self.contact[:, None] != self.contact)).any(axis=1)
         return np.asarray(self.sure & another)
@@ -115,7 +126,7 @@ class TouchMap:
     @cached_property
     def _witnesses(self) -> NDArray[np.int64]:
         """Return (m,) how many contacts each place would explain."""
-        near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE
+        near = np.linalg.norm(self.points[:, None] - self.points, axis=-1) <= SAME_PLACE_DISTANCE
         return np.array([len(set(self.contact[row].tolist())) for row in near], dtype=np.int64)
 
     def shut(self, goals: Array) -> bool:
@@ -125,7 +136,7 @@ class TouchMap:
         """
         blocks = self.confirmed | (self.likely & (self._witnesses >= AGREED))
         places = self.points[blocks]
-        return all((depth_in(self.robot, self.links, q[None], places) > INSIDE).any() for q in goals)
+        return all((depth_in(self.robot, self.links, q[None], places) > GOAL_DEPTH).any() for q in goals)
 
     def with_contact(self, points: Array, share: Array, sure: bool, contact: int, q: Array, trail: Array) -> TouchMap:
         """Return the map with one more contact.
@@ -144,15 +155,15 @@ class TouchMap:
         configurations, reach, crowd = self.configurations, np.array(self.reach), np.array(self.crowd)
         away = arm.away(q) if len(configurations) else np.zeros(0)
         if (away < reach).any():  # known already: more of what is around it has to be avoided
-            reach[int(np.argmin(away - reach))] *= AGAIN
+            reach[int(np.argmin(away - reach))] *= REPEAT_FACTOR
         else:
-            count = 0 if sure else int((away < NEAR * span).sum())
-            far = HALF * float((np.abs(trail - q) @ arm.levers).max(initial=0.0))
+            count = 0 if sure else int((away < CROWD_REACH_SHARE * span).sum())
+            far = LARGEST_WAY_SHARE * float((np.abs(trail - q) @ arm.levers).max(initial=0.0))
             configurations, reach = (
                 np.vstack([configurations, q]),
-                np.append(reach, np.clip(far, LEAST * span, BLOCKS * span)),
+                np.append(reach, np.clip(far, LEAST_REACH_SHARE * span, BLOCKS * span)),
             )
-            crowd = np.append(crowd, min(BLOCKS * CROWDED**count, NEAR) * span)
+            crowd = np.append(crowd, min(BLOCKS * CROWDED**count, CROWD_REACH_SHARE) * span)
         return replace(
             self,
             points=np.vstack([self.points, points.reshape(m, 3)]),
@@ -174,7 +185,7 @@ class TouchMap:
         grown = replace(self, swept=np.vstack([self.swept, rows]))
         if not len(self.points):
             return grown
-        keep = depth_in(self.robot, self.links, rows, self.points) <= np.where(self.sure, THROUGH, DEEP)
+        keep = depth_in(self.robot, self.links, rows, self.points) <= np.where(self.sure, THROUGH, PASSED_DEPTH)
         kept = {name: getattr(self, name)[keep] for name in ("points", "sure", "share", "contact")}
         return replace(grown, **kept)
 
@@ -183,7 +194,7 @@ class TouchMap:
         P = np.asarray(points, dtype=np.float64)
         flat = P.reshape(-1, 3)
         out = np.full(len(flat), UNKNOWN, dtype=np.int8)
-        out[depth_in(self.robot, self.links, self.swept, flat) > DEEP] = FREE
+        out[depth_in(self.robot, self.links, self.swept, flat) > PASSED_DEPTH] = FREE
         if len(self.points):
             out[(np.linalg.norm(flat[:, None] - self.points, axis=-1) <= RADIUS).any(axis=1)] = FELT
         return out.reshape(P.shape[:-1])
@@ -231,8 +242,8 @@ def depth_in(robot: Robot, links: LinkCapsules, rows: Array, points: Array) -> A
     best = np.full(len(points), -np.inf)
     if not len(points):
         return best
-    for begin in range(0, len(rows), AT_ONCE):
-        ends = ends_at(robot, links, rows[begin : begin + AT_ONCE])
+    for begin in range(0, len(rows), CONFIGURATIONS_AT_ONCE):
+        ends = ends_at(robot, links, rows[begin : begin + CONFIGURATIONS_AT_ONCE])
         a, d = ends[:, :, 0], ends[:, :, 1] - ends[:, :, 0]
         w = points - a[:, :, None]
         s = np.clip(np.einsum("rmki,rmi->rmk", w, d) / np.maximum(np.sum(d * d, -1), 1e-30)[..., None], 0.0, 1.0)

@@ -19,7 +19,15 @@ from armwright.exploration.grid.grid_rules import Rules
 from armwright.exploration.grid.grid_run import GridRun
 from armwright.exploration.grid.held_tool import HeldTool, paced
 from armwright.exploration.surroundings import Surroundings, find_world, surroundings_of
-from armwright.exploration.touch_sensing import MOTIONS, arm_of, learned_from, needs_learning, said, session_of, set_up
+from armwright.exploration.touch_sensing import (
+    REHEARSED_MOTIONS,
+    arm_of,
+    learned_from,
+    needs_learning,
+    said,
+    session_of,
+    set_up,
+)
 from armwright.kinematics import fk
 from armwright.planning import GRID_PLANNERS
 from armwright.planning.waypoints import MOST_STEP
@@ -35,9 +43,9 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-POINTS = 40  # of a motion: at half a second per cell a minute at most, and an eighth of the UR5's 324 cells
+REHEARSED_CELLS = 40  # of a motion: at half a second per cell a minute at most, and an eighth of the UR5's 324 cells
 STRIDE = 3  # cells between configurations at most: longer ways leave the map between them
-TRIES = 10  # attempts per point: inverse kinematics may find none at many of them
+TRIES_PER_POINT = 10  # attempts per point: inverse kinematics may find none at many of them
 
 
 def learned_on_grid(setup: Setup, tool: HeldTool, grid: GridMap, pace: float) -> ThresholdFit:
@@ -57,7 +65,7 @@ def learned_on_grid(setup: Setup, tool: HeldTool, grid: GridMap, pace: float) ->
     def learn(_: Robot) -> ThresholdFit:
         size = float(np.min(np.asarray(grid.grid.cell_size)))
         motions = []
-        for k in range(MOTIONS):
+        for k in range(REHEARSED_MOTIONS):
             rows = _wander(tool, grid, setup.q0, np.random.default_rng([setup.learn_seed, 7, k]))
             motions.append(paced(tool, rows, pace, size)[0])
         return learned_from(motions, setup)
@@ -77,8 +85,8 @@ def _wander(tool: HeldTool, grid: GridMap, q0: Any, rng: np.random.Generator) ->
     free = np.argwhere(~grid.blocked()) + g.first
     rows, here, goal = [q0], g.cell(tool.place(q0)), free[rng.integers(len(free))]
     begun = False
-    for _ in range(TRIES * POINTS):
-        if len(rows) > POINTS:
+    for _ in range(TRIES_PER_POINT * REHEARSED_CELLS):
+        if len(rows) > REHEARSED_CELLS:
             break
         near = free[np.abs(free - here).max(axis=1) <= STRIDE]
         cell = goal if not begun else near[int(np.argmin(np.linalg.norm(near - goal, axis=1)))]

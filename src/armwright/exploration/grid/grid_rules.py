@@ -15,7 +15,7 @@ from armwright.choices import REACTIONS
 from armwright.contact.detectors.detector_makers import FORCE
 from armwright.errors import InputError
 from armwright.exploration.exploration_run import (
-    AT_ONCE,
+    SET_OUT_SECONDS,
     STALLED,
     alarmed,
     glide,
@@ -54,7 +54,7 @@ class Rules:
     free_ends = True
     held = False
     patience = STALLED
-    at_once = AT_ONCE
+    at_once = SET_OUT_SECONDS
 
     def __init__(self, reaction: str = "back off") -> None:
         """Check the reaction."""

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 Cell = tuple[int, ...]
 PASSED = 0.2  # cells: a waypoint this near was passed; the tool was in its cell, not next to it
-THIN = 5  # rows apart: at 50 mm/s and 500 Hz half a millimetre
+GRID_ROW_STRIDE = 5  # rows apart: at 50 mm/s and 500 Hz half a millimetre
 
 
 def swept(run: GridRun, grid: GridMap) -> GridMap:
     """Return the map with what the tool passed in the present leg known to be free."""
     n = run.session.parts.n
-    rows = run.session.log.rows(run.row)[0, ::THIN, 1 : 1 + n]
+    rows = run.session.log.rows(run.row)[0, ::GRID_ROW_STRIDE, 1 : 1 + n]
     return grid.sweep(run.held_tool.place(rows)) if len(rows) else grid
 
 

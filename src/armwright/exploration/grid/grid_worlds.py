@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 Oracle = Literal["solvable", "unsolvable", "narrow"]
-ROUND = 1.5e-3  # [m] a cell counts as touched if a shape comes within this: half of the tolerance of an arrival
-GAP = 0.03  # [m] between the centres of a wall: the thinnest cylinders just close it
+TOUCHED_DISTANCE = (
+    1.5e-3  # [m] a cell counts as touched if a shape comes within this: half of the tolerance of an arrival
+)
+WALL_SPACING = 0.03  # [m] between the centres of a wall: the thinnest cylinders just close it
 SQUEEZE = 1.5e-3  # [m] surfaces are soft: a point slips through a neck this tight without being felt (12 N at 1e5 N/m)
-FINE = 12  # points along a cell's edge for the generous oracle: 2 mm apart
+POINTS_PER_CELL = 12  # points along a cell's edge for the generous oracle: 2 mm apart
 BASE = 0.12  # [m] kept free about the robot's base
-FREE = 1.2  # cells about the start that are kept free
+FREE_CELLS_AT_START = 1.2  # cells about the start that are kept free
 STANDARD = "pillars"  # the world whose map random worlds stand on
 
 
@@ -79,13 +81,13 @@ def random_cylinders(
         for side in (1.0, -1.0):
             at, turn = p, heading if side > 0.0 else heading + np.pi
             for _ in range(max(1, round(count * rng.uniform(0.2, 0.8)))):
-                at = at + GAP * np.array([np.cos(turn), np.sin(turn)])
+                at = at + WALL_SPACING * np.array([np.cos(turn), np.sin(turn)])
                 turn += side * bend
                 centres.append(at)
         centres = [p, *centres][:most]
     elif kind == "ring":  # around the goal, closed or with a gap
         count = int(rng.integers(most // 2, most + 1))
-        size = GAP * most / (2.0 * np.pi)
+        size = WALL_SPACING * most / (2.0 * np.pi)
         first = rng.uniform(-np.pi, np.pi)
         angles = first + 2.0 * np.pi * np.arange(count) / most
         centres = [end + size * np.array([np.cos(x), np.sin(x)]) for x in angles]
@@ -94,7 +96,10 @@ def random_cylinders(
     shapes = []
     for k, p in enumerate(centres):
         r = float(rng.uniform(*radius))
-        if np.linalg.norm(p - home) > r + FREE * float(np.max(grid.cell_size)) and np.linalg.norm(p) > r + BASE:
+        if (
+            np.linalg.norm(p - home) > r + FREE_CELLS_AT_START * float(np.max(grid.cell_size))
+            and np.linalg.norm(p) > r + BASE
+        ):
             shapes.append(Cylinder(name=f"c{k}", centre=(float(p[0]), float(p[1]), 0.0), radius=r, stiffness=stiffness))
     return World(tuple(shapes), name=f"random-{seed}", tool_task=task)
 
@@ -123,22 +128,22 @@ def ask_oracles(world: World, *, tolerance: float = 3e-3) -> Oracle:
     cells = np.stack(np.meshgrid(*(np.arange(s) + grid.first for s in grid.shape), indexing="ij"), -1)
     size = np.asarray(grid.cell_size)
     # the distance function is exact to a cell's nearest point by sampling its box densely enough for the margin
-    inside = (np.arange(FINE) + 0.5) / FINE - 0.5
+    inside = (np.arange(POINTS_PER_CELL) + 0.5) / POINTS_PER_CELL - 0.5
     offsets = np.stack(np.meshgrid(inside, inside, indexing="ij"), -1)
     axes = np.asarray(grid.axes)
     points = grid.centre(cells)[:, :, None, None] + (offsets * size) @ axes
     far = distances(world, points[..., :2])
-    half = float(np.max(size)) / FINE / np.sqrt(2.0)
-    touched = (far < ROUND + half).any(axis=(-1, -2))
+    half = float(np.max(size)) / POINTS_PER_CELL / np.sqrt(2.0)
+    touched = (far < TOUCHED_DISTANCE + half).any(axis=(-1, -2))
     blocked = grid_map.blocked()
     if Dijkstra()(touched | blocked, grid.index(start), grid.index(goal)).ok:
         return "solvable"
     fine = (far > -half - SQUEEZE).transpose(0, 2, 1, 3) & ~blocked[:, None, :, None]
-    fine = fine.reshape(grid.shape[0] * FINE, grid.shape[1] * FINE)
+    fine = fine.reshape(grid.shape[0] * POINTS_PER_CELL, grid.shape[1] * POINTS_PER_CELL)
     labels, _ = ndimage.label(fine)
     flat = points.transpose(0, 2, 1, 3, 4).reshape(*fine.shape, 3)
     near_goal = np.linalg.norm(flat - grid.centre(goal), axis=-1) < tolerance + 2.0 * half
-    begin = labels[tuple(i * FINE + FINE // 2 for i in grid.index(start))]
+    begin = labels[tuple(i * POINTS_PER_CELL + POINTS_PER_CELL // 2 for i in grid.index(start))]
     return "narrow" if begin and (labels[near_goal] == begin).any() else "unsolvable"
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-SHORTEST = 0.1  # [s] of a segment, fifty ticks of 500 Hz: less is a jerk where two waypoints nearly coincide
-SAME = 1e-7  # [rad] waypoints nearer than this are one: a hundredth of what a UR5's sensors resolve
+SHORTEST_SEGMENT = 0.1  # [s] of a segment, fifty ticks of 500 Hz: less is a jerk where two waypoints nearly coincide
+SAME_JOINTS_DISTANCE = 1e-7  # [rad] waypoints nearer than this are one: a hundredth of what a UR5's sensors resolve
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +68,10 @@ def paced(tool: HeldTool, rows: Array, pace: float, size: float) -> tuple[Trajec
         pace: seconds per cell.
         size: of a cell [m].
     """
-    keep = np.concatenate([[True], np.abs(np.diff(rows, axis=0)).max(axis=1) > SAME])
+    keep = np.concatenate([[True], np.abs(np.diff(rows, axis=0)).max(axis=1) > SAME_JOINTS_DISTANCE])
     kept = rows[keep]
     if len(kept) == 1:
-        return piecewise_quintic(np.concatenate([kept, kept + 1e-9]), SHORTEST), np.zeros(len(rows))
+        return piecewise_quintic(np.concatenate([kept, kept + 1e-9]), SHORTEST_SEGMENT), np.zeros(len(rows))
     way = np.linalg.norm(np.diff(tool.place(kept), axis=0), axis=1)
-    times = np.concatenate([[0.0], np.cumsum(np.maximum(way * (pace / size), SHORTEST))])
+    times = np.concatenate([[0.0], np.cumsum(np.maximum(way * (pace / size), SHORTEST_SEGMENT))])
     return waypoint_motion(tool.robot, kept, times=times), times[np.cumsum(keep) - 1]

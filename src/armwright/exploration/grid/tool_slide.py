@@ -8,16 +8,16 @@ force lacks (integral control), and the desired position moves along the tangent
 
 A second surface (the corner between two walls, the notch between two cylinders) is met at the speed of sliding, and a
 stiff one turns speed into force: v √(k m). So the desired position moves on from where it is, not from where the tool
-bounced to; it never comes nearer to the surface faster than `APPROACH`, slows down as the felt force uses up the
-`MARGIN` above the wanted one, and leads the tool by no more than what presses with `FORCE` against whatever stops it.
-Every cell behind the surface is marked as it is passed: one contact shows a whole wall.
+bounced to; it never comes nearer to the surface faster than `APPROACH_SPEED_SHARE`, slows down as the felt force uses
+up the `MARGIN` above the wanted one, and leads the tool by no more than what presses with `TOOL_PRESS_FORCE` against
+whatever stops it. Every cell behind the surface is marked as it is passed: one contact shows a whole wall.
 
 It ends when contact is lost (the corner has been rounded), when the way leads off the surface, or when it makes no
 headway.
 
 In a deep pocket that does not end well: the shortest way through what is not felt yet leads from wall to wall. So when
-`STUCK` contacts in a row have not made the way shorter than it had been, the surface is followed to its end in one
-direction, whatever the planner's way says; in the other one if the arm got stuck in the first.
+`STUCK_CONTACTS` contacts in a row have not made the way shorter than it had been, the surface is followed to its end in
+one direction, whatever the planner's way says; in the other one if the arm got stuck in the first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ import numpy as np
 from armwright.contact.detectors.detector_makers import FORCE as ALARM
 from armwright.dynamics import mass_matrix
 from armwright.errors import InputError
-from armwright.exploration.exploration_run import SLIDE_PATIENCE, SLIDE_STEP, SMOOTH, glide, tool_force, wait
+from armwright.exploration.exploration_run import (
+    DIRECTION_SMOOTHING,
+    SLIDE_PATIENCE,
+    SLIDE_STEP,
+    glide,
+    tool_force,
+    wait,
+)
 from armwright.kinematics import jacobian
 from armwright.motion.trajectory import Reference
 
@@ -38,35 +45,48 @@ if TYPE_CHECKING:
     from armwright.exploration.grid.grid_run import GridRun
 
 STEP = SLIDE_STEP
-FORCE = 8.0  # [N] to press with: twice `FIRM`, and a third below the threshold of 12 N that made the alarm
+TOOL_PRESS_FORCE = 8.0  # [N] to press with: twice `FIRM`, and a third below the threshold of 12 N that made the alarm
 FIRM = 4.0  # [N], smoothed, below which there is no contact: jerks of the reference feel as strong at times
 LOST = 0.5 * FIRM  # [N] below which a force has no direction
-LOST_STEPS = 8  # steps without contact before it counts as lost: `SMOOTH` has then forgotten all but 6 %
-INTEGRAL = 0.25  # share of the missing depth that is corrected in a step: the arm follows a step late, so not all of it
-AHEAD = 3  # cells on the planned way to aim at: nearer ones make the tangent flicker between neighbours
-LEAVE = 0.6  # cosine to the normal above which the way leads off the surface: about 50 degrees
-HEADWAY = 0.25  # cells that must be gained within `SLIDE_PATIENCE`: a twelfth of the pace
-LONGEST = 60.0  # [s] of sliding: at half a second per cell farther than once around the UR5's map (68 cells)
-BEHIND = 1e-3  # [m] behind the tool where the surface is put on the map: more would mark cells that nothing touches
-AWAY = 0.5  # cosine to the normal of a way that leads off the surface: within 60 degrees of it
-OFF = 0.3  # cells off the surface where the way back leads: clear of it, and still in the cell or the next
-HARDEST = 2.0  # times `FORCE` that the desired position may press with at most: soft necks are not to be forced
-DEEPEST = 0.02  # [m] of the desired position behind the surface: a UR5 yields by less under the hardest press
+LOST_STEPS = 8  # steps without contact before it counts as lost: `DIRECTION_SMOOTHING` has then forgotten all but 6 %
+DEPTH_CORRECTION = (
+    0.25  # share of the missing depth that is corrected in a step: the arm follows a step late, so not all of it
+)
+AIM_CELLS = 3  # cells on the planned way to aim at: nearer ones make the tangent flicker between neighbours
+LEAVE_NORMAL_COSINE = 0.6  # cosine to the normal above which the way leads off the surface: about 50 degrees
+HEADWAY_CELLS = 0.25  # cells that must be gained within `SLIDE_PATIENCE`: a twelfth of the pace
+TOOL_SLIDE_SECONDS = 60.0  # [s] of sliding: at half a second per cell farther than once around the UR5's map (68 cells)
+SURFACE_DEPTH = (
+    1e-3  # [m] behind the tool where the surface is put on the map: more would mark cells that nothing touches
+)
+OFF_SURFACE_COSINE = 0.5  # cosine to the normal of a way that leads off the surface: within 60 degrees of it
+RETURN_CELLS = 0.3  # cells off the surface where the way back leads: clear of it, and still in the cell or the next
+TOOL_PRESS_FACTOR = (
+    2.0  # times `TOOL_PRESS_FORCE` that the desired position may press with at most: soft necks are not to be forced
+)
+LARGEST_PRESS_DEPTH = (
+    0.02  # [m] of the desired position behind the surface: a UR5 yields by less under the hardest press
+)
 SHALLOWEST = -0.2  # cells; where a force is too large the desired position lies before the surface, by at most this
-APPROACH, RETREAT = 0.5, 2.0  # of the sliding speed, along the normal, into the surface and away from it
-MARGIN = ALARM  # [N] above `FORCE` at which sliding has slowed down to `SLOWEST`
-SLOWEST = 0.2  # share of the sliding speed: enough to get away from what pushes
-STUCK = 3  # contacts that bring the goal no nearer, after which a surface is followed to its end
-ROUND = 3.0  # cells that the arm must have been away before it can have come round: as far as it looks ahead
-AROUND = 2  # cells about the tool in which a free one is looked for
-SOFT = 1e-3  # [m/N] of a tool whose law says nothing about its stiffness: twice a UR5's under computed torque
+APPROACH_SPEED_SHARE, RETREAT_SPEED_SHARE = (
+    0.5,
+    2.0,
+)  # of the sliding speed, along the normal, into the surface and away from it
+MARGIN = ALARM  # [N] above `TOOL_PRESS_FORCE` at which sliding has slowed down to `SLOWEST_SPEED_SHARE`
+SLOWEST_SPEED_SHARE = 0.2  # share of the sliding speed: enough to get away from what pushes
+STUCK_CONTACTS = 3  # contacts that bring the goal no nearer, after which a surface is followed to its end
+ROUND_TRIP_CELLS = 3.0  # cells that the arm must have been away before it can have come round: as far as it looks ahead
+FREE_SEARCH_CELLS = 2  # cells about the tool in which a free one is looked for
+TOOL_COMPLIANCE = (
+    1e-3  # [m/N] of a tool whose law says nothing about its stiffness: twice a UR5's under computed torque
+)
 
 
 def compliance(run: GridRun, q: Any, n: Any) -> float:
-    """Return c_n [m/N] of the controlled tool along the unit vector n at q; `SOFT` if the law has no K_0."""
+    """Return c_n [m/N] of the controlled tool along the unit vector n at q; `TOOL_COMPLIANCE` if the law has no K_0."""
     kp = run.session.parts.law.gains.get("kp")
     if kp is None:
-        return SOFT
+        return TOOL_COMPLIANCE
     J = jacobian(run.held_tool.robot, q)[:3]
     return float(n @ J @ (np.linalg.solve(mass_matrix(run.session.robot, q), J.T @ n) / np.broadcast_to(kp, (len(q),))))
 
@@ -79,7 +99,7 @@ def slide(run: GridRun, contact: Contact) -> None:
     if n is None:
         return
     state = _Slide(run, contact, n, flat)
-    until = min(run.session.time + LONGEST, run.budget.duration - STEP)
+    until = min(run.session.time + TOOL_SLIDE_SECONDS, run.budget.duration - STEP)
     while run.session.time < until:
         tangent = state.tangent()
         if tangent is None or not state.move(tangent) or not state.feel():
@@ -96,7 +116,7 @@ class _Slide:
         self.speed = run.size / run.pace
         self.q, self.qd = run.q, np.zeros(len(run.q))
         self.ref, self.point, self.felt = run.held_tool.place(self.q), np.array(contact.actual), flat @ contact.felt
-        self.depth = min(max(float(n @ (self.point - self.ref)), 0.0), DEEPEST)
+        self.depth = min(max(float(n @ (self.point - self.ref)), 0.0), LARGEST_PRESS_DEPTH)
         self.soft = compliance(run, self.q, n)
         self.held, self.lost = max(float(n @ self.felt), FIRM), 0
         self.left_at = self.passed = self.first = self.point
@@ -114,14 +134,14 @@ class _Slide:
             tangent = _unit(self.along - n * float(n @ self.along))
         elif self.follow and tangent is not None:
             tangent = run.turned * tangent
-        if tangent is None or (not self.follow and float(n @ aim) > LEAVE * float(np.linalg.norm(aim))):
+        if tangent is None or (not self.follow and float(n @ aim) > LEAVE_NORMAL_COSINE * float(np.linalg.norm(aim))):
             return None
         gone = float(np.linalg.norm(self.point - self.first))
         self.farthest = max(self.farthest, gone)
-        if self.follow and self.farthest > ROUND * size and gone < 0.5 * size:
+        if self.follow and self.farthest > ROUND_TRIP_CELLS * size and gone < 0.5 * size:
             return None  # the surface has been followed all the way round
-        moved = np.linalg.norm(self.point - self.passed) > HEADWAY * size
-        if moved if self.follow else left < self.best - HEADWAY * size:
+        moved = np.linalg.norm(self.point - self.passed) > HEADWAY_CELLS * size
+        if moved if self.follow else left < self.best - HEADWAY_CELLS * size:
             self.best, self.since, self.passed = left, time, self.point
         elif time - self.since > SLIDE_PATIENCE:
             run.turned = -run.turned if self.follow else run.turned
@@ -132,12 +152,15 @@ class _Slide:
     def _target(self, tangent: Any) -> Any:
         """Return where the tool shall be next (3,): along the tangent, deep enough behind the surface to press."""
         grid, step = self.run.map.grid, self.speed * STEP
-        over = (float(np.linalg.norm(self.felt)) - FORCE) / MARGIN
-        ahead = step * min(max(1.0 - over, SLOWEST), 1.0)
+        over = (float(np.linalg.norm(self.felt)) - TOOL_PRESS_FORCE) / MARGIN
+        ahead = step * min(max(1.0 - over, SLOWEST_SPEED_SHARE), 1.0)
         lead = float(tangent @ (self.ref - self.point))
-        most = FORCE * self.soft
-        ahead = min(max(min(ahead, most - lead), -most - lead, -RETREAT * step), RETREAT * step)
-        inward = min(max(float(self.n @ (self.ref - self.point)) + self.depth, -RETREAT * step), APPROACH * step)
+        most = TOOL_PRESS_FORCE * self.soft
+        ahead = min(max(min(ahead, most - lead), -most - lead, -RETREAT_SPEED_SHARE * step), RETREAT_SPEED_SHARE * step)
+        inward = min(
+            max(float(self.n @ (self.ref - self.point)) + self.depth, -RETREAT_SPEED_SHARE * step),
+            APPROACH_SPEED_SHARE * step,
+        )
         target = self.ref + ahead * tangent - inward * self.n
         if grid.dim == 2:
             target = target - grid.frame[:, 2] * float(grid.frame[:, 2] @ (target - grid.origin))
@@ -166,20 +189,20 @@ class _Slide:
         self.point = run.tool()
         self.felt = self.flat @ tool_force(run.session)
         press = float(n @ self.felt)
-        self.held += SMOOTH * (press - self.held)
+        self.held += DIRECTION_SMOOTHING * (press - self.held)
         self.lost = self.lost + 1 if self.held < FIRM else 0
         if self.lost >= LOST_STEPS:
             return False
         turned = _unit(self.felt)
         if press >= LOST and turned is not None:
-            self.n = n = _unit((1.0 - SMOOTH) * n + SMOOTH * turned)
+            self.n = n = _unit((1.0 - DIRECTION_SMOOTHING) * n + DIRECTION_SMOOTHING * turned)
             assert n is not None, "both point the same way"
             if self.held >= FIRM:
-                _mark(run, self.point - BEHIND * n)
+                _mark(run, self.point - SURFACE_DEPTH * n)
         self.left_at = _remember(run, self.point, n, self.left_at)
         self.soft = compliance(run, self.q, n)
-        deepest = min(DEEPEST, HARDEST * FORCE * self.soft)
-        depth = self.depth + INTEGRAL * (FORCE - press) * self.soft
+        deepest = min(LARGEST_PRESS_DEPTH, TOOL_PRESS_FACTOR * TOOL_PRESS_FORCE * self.soft)
+        depth = self.depth + DEPTH_CORRECTION * (TOOL_PRESS_FORCE - press) * self.soft
         self.depth = float(np.clip(depth, SHALLOWEST * run.size, deepest))
         return True
 
@@ -187,7 +210,7 @@ class _Slide:
 def _no_nearer(run: GridRun, point: Any) -> bool:
     """Return whether the last contacts, this one included, did not make the way to the goal shorter."""
     run.ways.append(_aim(run, point)[1])
-    return min(run.ways[-STUCK:]) > min(run.ways[:-STUCK], default=np.inf) - run.size
+    return min(run.ways[-STUCK_CONTACTS:]) > min(run.ways[:-STUCK_CONTACTS], default=np.inf) - run.size
 
 
 def _allowed(run: GridRun, point: Any) -> bool:
@@ -209,25 +232,25 @@ def _aim(run: GridRun, point: Any) -> tuple[Any, float]:
     plan = run.planner(run.map, start, run.goal)
     if not plan.ok:
         return None, np.inf
-    ahead = plan.path[min(AHEAD, len(plan.path) - 1)]
+    ahead = plan.path[min(AIM_CELLS, len(plan.path) - 1)]
     return grid.centre(ahead) - point, plan.cost * run.size
 
 
 def _beside(run: GridRun, point: Any, n: Any = None) -> Any:
-    """Return the free cell whose centre is nearest to a point within `AROUND` cells, None if all are blocked.
+    """Return the free cell whose centre is nearest to a point within `FREE_SEARCH_CELLS` cells; None if none is.
 
     With a surface normal n only cells that lie away from the surface count: others may be behind it.
     """
     grid = run.map.grid
     cell, blocked = grid.cell(point), run.map.blocked()
-    steps = [np.arange(-AROUND, AROUND + 1)] * grid.dim
+    steps = [np.arange(-FREE_SEARCH_CELLS, FREE_SEARCH_CELLS + 1)] * grid.dim
     around = np.stack(np.meshgrid(*steps, indexing="ij"), -1).reshape(-1, grid.dim) + cell
     around = around[grid.inside(around)]
     free = around[~blocked[tuple((around - grid.first).T)]]
     way = grid.centre(free) - point
     away = (way**2).sum(axis=1)
     if n is not None:
-        ahead = way @ n > AWAY * np.sqrt(away)
+        ahead = way @ n > OFF_SURFACE_COSINE * np.sqrt(away)
         free, away = free[ahead], away[ahead]
     if not len(free):
         return None
@@ -244,11 +267,13 @@ def _mark(run: GridRun, point: Any) -> None:
 
 def _remember(run: GridRun, point: Any, n: Any, last: Any) -> Any:
     """Put a configuration just off the surface on the trail every half cell: the way back follows the surface."""
-    if np.linalg.norm(point - last) < 0.5 * run.size or not _allowed(run, point + OFF * run.size * n):
+    if np.linalg.norm(point - last) < 0.5 * run.size or not _allowed(run, point + RETURN_CELLS * run.size * n):
         return last
     try:
         run.trail.append(
-            run.held_tool.configurations((point + OFF * run.size * n)[None], run.q, ["point beside the surface"])[0]
+            run.held_tool.configurations(
+                (point + RETURN_CELLS * run.size * n)[None], run.q, ["point beside the surface"]
+            )[0]
         )
     except InputError:
         return last

@@ -92,7 +92,7 @@ def balls(points: Array, radius: float, view: Camera, turn: Any) -> list[Array]:
 
 
 SURE, DOUBT = "#d55e00", "#f2c4a2"
-MOST = 8  # configurations that one figure shows
+MOST_CONFIGURATIONS = 8  # configurations that one figure shows
 ARROW = 0.12  # [m] of a felt force in the picture
 SIDE, ABOVE = 24.0, 86.0  # [deg] of elevation
 CAPTIONS = {
@@ -174,7 +174,7 @@ def maps(run: ArmExploration, figure: Any, width: float) -> None:
     """Draw the configuration of every contact with what was known after it."""
     robot = run.recording.robot
     assert robot is not None
-    count = max(1, min(MOST, len(run.contacts)))
+    count = max(1, min(MOST_CONFIGURATIONS, len(run.contacts)))
     chosen = np.unique(np.linspace(0, max(0, len(run.contacts) - 1), count).astype(int)) if run.contacts else [0]
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from armwright.exploration.exploration_result import Exploration
     from armwright.types import Array
 
-FRAMES, FPS = 110, 10.0  # eleven seconds of film: long enough to follow, a few megabytes
+FILM_FRAMES, FILM_RATE = 110, 10.0  # eleven seconds of film: long enough to follow, a few megabytes
 DPI = 100  # pixels per inch
 
 
@@ -34,8 +34,8 @@ def film(
     run: Exploration,
     path: str | Path,
     *,
-    frames: int = FRAMES,
-    fps: float = FPS,
+    frames: int = FILM_FRAMES,
+    fps: float = FILM_RATE,
     size: tuple[int, int] = (860, 460),
     camera: Camera | None = None,
     progress: Callable[[int, int], Any] | None = None,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from armwright.exploration.exploration_result import Contact, Exploration
     from armwright.types import Array
 
-FLAT = 0.1  # of a cell's edge: how thick a cell of a flat map is drawn
+FLAT_CELL_HEIGHT = 0.1  # of a cell's edge: how thick a cell of a flat map is drawn
 
 
 def exploration_stage(run: Exploration, title: str = "") -> ReplayStage | None:
@@ -70,7 +70,7 @@ def _cells(run: Exploration) -> Growing:
     ever = np.argwhere(felt.any(axis=0))
     known = felt[(slice(None), *ever.T)]
     size = np.asarray(grid.cell_size)
-    edges = size if grid.dim == 3 else np.append(size, FLAT * float(size.min()))
+    edges = size if grid.dim == 3 else np.append(size, FLAT_CELL_HEIGHT * float(size.min()))
     times = _times(run, len(run.maps))
     points = np.asarray(grid.centre(ever + grid.first)) if len(ever) else np.zeros((0, 3))
     shown = tuple(tuple(np.flatnonzero(row).tolist()) for row in known)
@@ -252,11 +252,11 @@ def contact_table(run: Exploration) -> tuple[tuple[str, ...], list[tuple[str, ..
 
 def _film(run: Exploration, frames: int | None, progress: Any) -> tuple[bytes, str]:
     """Return the film and its caption."""
-    from armwright.exploration.pictures.exploration_film import FRAMES, film
+    from armwright.exploration.pictures.exploration_film import FILM_FRAMES, film
 
     with tempfile.TemporaryDirectory() as folder:
-        data = film(run, Path(folder) / "film.gif", frames=frames or FRAMES, progress=progress).read_bytes()
-    speed = run.metrics()["simulated_s"] / ((frames or FRAMES) / 10.0)
+        data = film(run, Path(folder) / "film.gif", frames=frames or FILM_FRAMES, progress=progress).read_bytes()
+    speed = run.metrics()["simulated_s"] / ((frames or FILM_FRAMES) / 10.0)
     shown = "The arm among the obstacles (left) and the map that it makes of them (right)"
     return data, f"{shown}, {speed:.1f} × real time."
 

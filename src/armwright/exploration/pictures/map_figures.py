@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
     from armwright.world.world import World
 
-FINE, DEEP = 180, 24  # raster points across, and along the line of sight
+RASTER_POINTS, SIGHT_POINTS = 180, 24  # raster points across, and along the line of sight
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +99,13 @@ def _raster(run: Exploration, axes: Array, pair: tuple[int, int], limits: Any, c
     if run.world is None or not len(run.world):
         return None
     grid = run.maps[0].grid
-    a, b = (np.linspace(low, high, FINE) for low, high in limits)
+    a, b = (np.linspace(low, high, RASTER_POINTS) for low, high in limits)
     third = np.cross(axes[0], axes[1])
     if grid.dim == 2:
         depths = np.array([float(third @ grid.origin)])
     else:
         seen = corners @ third
-        depths = np.linspace(seen.min(), seen.max(), DEEP)
+        depths = np.linspace(seen.min(), seen.max(), SIGHT_POINTS)
     plane = a[None, :, None] * axes[0] + b[:, None, None] * axes[1]
     d = distance_field(run.world, plane[:, :, None] + depths[:, None] * third).min(axis=-1)
     return a, b, d

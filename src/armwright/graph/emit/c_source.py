@@ -62,7 +62,7 @@ template this throw true try typename using virtual main n row INFINITY NAN j0 j
 fabs exp log tanh atan2 fmin fmax floor
 """
 KEYWORDS = frozenset(_WORDS.split())
-LIMIT = 10  # operations per statement
+C_STATEMENT_OPERATIONS = 10  # operations per statement
 TIE = "\N{NO-BREAK SPACE}"
 
 
@@ -189,7 +189,7 @@ class _Parts:
                 name = self.inputs[signal]
                 printer.symbols[k] = name if signal in self.by_value else f"{name}[{element}]"
         lines = [_head(f"void {self.name}({self.arguments()})"), "{"]
-        for k in named_nodes(program, limit=LIMIT):
+        for k in named_nodes(program, limit=C_STATEMENT_OPERATIONS):
             kind = "int" if is_boolean(program.nodes[k]) else "double"
             text = printer.definition(k)
             printer.symbols[k] = self.namer(local_name(program, k, self.inputs))

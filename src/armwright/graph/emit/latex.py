@@ -144,7 +144,7 @@ class Symbols:
 
 
 CASES = r"\begin{{cases}} {1} & \text{{if }} {0} \\ {2} & \text{{otherwise}} \end{{cases}}"
-LIMIT = 40  # operations in one equation
+EQUATION_OPERATIONS = 40  # operations in one equation
 EXPANDED = 2000  # the same, if shared terms are written out
 
 RULES: dict[Op, Rule] = {
@@ -273,7 +273,7 @@ def emit(
     Raises:
         InputError: if digits, limit or width is not positive.
     """
-    limit = (EXPANDED if expand else LIMIT) if limit is None else limit
+    limit = (EXPANDED if expand else EQUATION_OPERATIONS) if limit is None else limit
     if min(digits, limit, width) < 1:
         raise InputError(f"digits, limit and width must be at least 1, got {digits}, {limit} and {width}")
     program = merge_angles(program) if merge else program

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from armwright.errors import InputError
-from armwright.graph.emit.latex import EXPANDED, LIMIT, RULES, LatexEquations, Symbols, decimal, symbol
+from armwright.graph.emit.latex import EQUATION_OPERATIONS, EXPANDED, RULES, LatexEquations, Symbols, decimal, symbol
 from armwright.graph.emit.printing import named_nodes, simple_fraction
 from armwright.graph.ops import Op
 from armwright.graph.traced_program import TracedProgram
@@ -146,7 +146,7 @@ class _Page:
         share = _repeated(program) > MOST_REPEATED * program.counts.flops + 500
         named = named_nodes(
             once,
-            limit=LIMIT if share else EXPANDED,
+            limit=EQUATION_OPERATIONS if share else EXPANDED,
             keep=(),
             squares=True,
             share=share,

@@ -58,7 +58,7 @@ switch try while do until endfunction endif true false Inf NaN pi i j ans zeros 
 atan2 min max floor
 """
 KEYWORDS = frozenset(_WORDS.split())
-LIMIT = 10  # operations per statement
+MATLAB_STATEMENT_OPERATIONS = 10  # operations per statement
 PICK = """
 function value = pick(condition, a, b)
     if condition
@@ -116,7 +116,7 @@ def _function(program: TracedProgram) -> str:
     lines += [f"%   in  {word}: {_size(signal)}" for word, signal in zip(inputs, program.inputs, strict=True)]
     lines += [f"%   out {word}: {_size(signal)}" for word, signal in zip(outputs, program.outputs, strict=True)]
     lines += [f"%   Cost: {cost_text(program)}.", "%#codegen", ""]
-    for k in named_nodes(program, limit=LIMIT):
+    for k in named_nodes(program, limit=MATLAB_STATEMENT_OPERATIONS):
         text = printer.definition(k)
         printer.symbols[k] = namer(local_name(program, k, inputs, 1))
         lines.append(_statement(printer.symbols[k], text))

@@ -22,7 +22,7 @@ from armwright.graph.ops import BOOLEAN, LEAVES, TRIGONOMETRIC, Op
 from armwright.graph.traced_program import Node, ProgramSignal, TracedProgram
 
 LONGEST_SUM = 12
-DEEPEST = 100  # nesting of one expression; printers recurse
+MOST_NESTING = 100  # nesting of one expression; printers recurse
 
 
 def is_boolean(node: Node) -> bool:
@@ -99,7 +99,7 @@ def named_nodes(
         if op in LEAVES or k in whole:
             continue
         inner = sorted({a for a in args if not named[a] and nodes[a].op not in LEAVES}, key=lambda a: -size[a])
-        while inner and (1 + sum(size[a] for a in inner) > limit or depth[inner[0]] >= DEEPEST):
+        while inner and (1 + sum(size[a] for a in inner) > limit or depth[inner[0]] >= MOST_NESTING):
             named[inner.pop(0)] = True
         size[k] = 1 + sum(size[a] for a in inner)
         depth[k] = 1 + max((depth[a] for a in inner), default=0)

@@ -33,8 +33,8 @@ from armwright.graph.emit.printing import (
 from armwright.graph.ops import Op
 from armwright.graph.traced_program import ProgramSignal, TracedProgram
 
-LIMIT = 10  # operations per statement
-WIDTH = 110
+PYTHON_STATEMENT_OPERATIONS = 10  # operations per statement
+LINE_WIDTH = 110
 
 
 def array_rules(module: str) -> dict[Op, Rule]:
@@ -106,7 +106,7 @@ def python_function(program: TracedProgram, dialect: Dialect) -> str:
         local = namer(element_name(signal, inputs[s], e)) if signal.shape else inputs[s]
         printer.symbols[where[s, e]] = local
         lines += [f"    {local} = {text}"] if local != text else []
-    for k in named_nodes(program, limit=LIMIT):
+    for k in named_nodes(program, limit=PYTHON_STATEMENT_OPERATIONS):
         text = printer.definition(k)
         printer.symbols[k] = namer(local_name(program, k, inputs))
         lines.append(_statement(printer.symbols[k], text))
@@ -138,7 +138,7 @@ def _docstring(program: TracedProgram, inputs: list[str], outputs: list[str], *,
 
 def _statement(target: str, text: str) -> str:
     line = f"    {target} = {text}"
-    return line if len(line) <= WIDTH else f"    {target} = (\n{wrap(text, indent=' ' * 8)}\n    )"
+    return line if len(line) <= LINE_WIDTH else f"    {target} = (\n{wrap(text, indent=' ' * 8)}\n    )"
 
 
 def _filled(m: str, word: str, signal: ProgramSignal, texts: list[str]) -> list[str]:

@@ -50,7 +50,7 @@ RULES: dict[Op, Rule] = {
     Op.SELECT: Rule("sp.Piecewise(({1}, {0}), ({2}, True))", ATOM, (LOOSE, LOOSE, LOOSE)),
 }
 DIALECT = Dialect("sp", "import sympy as sp", RULES, functional=True)
-LIMIT = 40  # operations in one definition
+DEFINITION_OPERATIONS = 40  # operations in one definition
 
 
 class Symbolic(NamedTuple):
@@ -91,7 +91,7 @@ def _operations(sp: ModuleType) -> dict[Op, Callable[..., Any]]:
     }
 
 
-def to_sympy(program: TracedProgram, *, limit: int = LIMIT, fractions: bool = False) -> Symbolic:
+def to_sympy(program: TracedProgram, *, limit: int = DEFINITION_OPERATIONS, fractions: bool = False) -> Symbolic:
     """Return the program as SymPy expressions.
 
     Args:

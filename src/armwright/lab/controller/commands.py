@@ -19,8 +19,8 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.lab.controller import move_calls as moves
 from armwright.lab.controller.compliant_motions import DirectTorque
-from armwright.lab.controller.controller import STEADY, TICK, ControllerEvent
-from armwright.lab.controller.motions import DT, TcpMotion, Towards
+from armwright.lab.controller.controller import CONTROLLER_TICK, STEADY, ControllerEvent
+from armwright.lab.controller.motions import MOTION_TICK, TcpMotion, Towards
 from armwright.spatial.rotations import exp_so3, log_so3
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _servo_to_pose(d: Desk) -> None:
     """Servol: a TCP pose d0–5 near where the arm is, reached by small steps; the rest as for servoj."""
     pose = moves.pose_goal(d.numbers(0))
     q, error = d.c.plant.towards(d.c.reference.q, pose, rounds=SERVO_ROUNDS)
-    if not error < moves.NEAR:
+    if not error < moves.REACHED_POSE_ERROR:
         raise InputError(f"servol: {np.round(pose, 4).tolist()} is not near enough, or out of reach")
     moves.servo_joints(d.c, moves.joint_goal(d.c, q.tolist()), *d.numbers(8, 3))
 
@@ -210,7 +210,7 @@ def _is_steady(d: Desk) -> None:
 
 def _step_time(d: Desk) -> None:
     """Give the step time of a program [s]."""
-    d.give([TICK if d.c.e_series else 4 * TICK])
+    d.give([CONTROLLER_TICK if d.c.e_series else 4 * CONTROLLER_TICK])
 
 
 def _end(d: Desk) -> None:
@@ -262,18 +262,20 @@ GROUP_1: dict[int, Callable[[Desk], None]] = {
 }
 
 
-TURN = 4.0  # [rad/m] ratio of the fastest turning to the fastest moving
+TURN_PER_METRE = 4.0  # [rad/m] ratio of the fastest turning to the fastest moving
 THERE = 1e-7  # [m, rad]
 
 
 def _towards(way: Array, speed: Array, v: float, a: float) -> Array:
     """Return the speed after a tick: towards `way`, at v until it must brake, changing by at most a dt."""
     left = float(np.linalg.norm(way))
-    brake = a * DT * (np.sqrt(0.25 + 2.0 * left / (a * DT * DT)) - 0.5)  # stops at the goal in whole ticks
-    wanted = way / left * min(v, brake, left / DT) if left > 0.0 else np.zeros(3)
+    brake = (
+        a * MOTION_TICK * (np.sqrt(0.25 + 2.0 * left / (a * MOTION_TICK * MOTION_TICK)) - 0.5)
+    )  # stops at the goal in whole ticks
+    wanted = way / left * min(v, brake, left / MOTION_TICK) if left > 0.0 else np.zeros(3)
     change = wanted - speed
     size = float(np.linalg.norm(change))
-    return speed + change * min(1.0, a * DT / size) if size > 0.0 else speed
+    return speed + change * min(1.0, a * MOTION_TICK / size) if size > 0.0 else speed
 
 
 class ToolServo(TcpMotion):
@@ -294,16 +296,16 @@ class ToolServo(TcpMotion):
         """See `Motion`."""
         self._speed = _towards(self._goal - self._p, self._speed, scale * self._v, self._a)
         turn = log_so3(self._goal_R @ self._R.T)
-        self._spin = _towards(turn, self._spin, scale * TURN * self._v, TURN * self._a)
-        self._p = self._p + self._speed * DT
-        self._R = exp_so3(self._spin * DT) @ self._R
+        self._spin = _towards(turn, self._spin, scale * TURN_PER_METRE * self._v, TURN_PER_METRE * self._a)
+        self._p = self._p + self._speed * MOTION_TICK
+        self._R = exp_so3(self._spin * MOTION_TICK) @ self._R
         at = self.follow(np.concatenate([self._p, log_so3(self._R)]))
         far = max(float(np.abs(self._goal - self._p).max()), float(np.abs(log_so3(self._goal_R @ self._R.T)).max()))
         moving = max(float(np.abs(self._speed).max()), float(np.abs(self._spin).max()))
         return at, far < THERE and moving < 1e-3 * self._v
 
 
-LOWER, UPPER = 24, 36  # numbers in the lower range of registers, first register of the rest
+LOWER_REGISTERS, FIRST_UPPER_REGISTER = 24, 36  # numbers in the lower range of registers, first register of the rest
 
 
 def _servo_circular(d: Desk) -> None:
@@ -335,8 +337,8 @@ def _direct_torque(d: Desk) -> None:
 
 def _give_matrix(d: Desk, matrix: Array) -> None:
     columns = matrix.T.ravel()
-    d.give(columns[:LOWER])
-    d.give(columns[LOWER:], UPPER)
+    d.give(columns[:LOWER_REGISTERS])
+    d.give(columns[LOWER_REGISTERS:], FIRST_UPPER_REGISTER)
 
 
 def _mass(d: Desk) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from armwright.lab.controller.command_registers import Desk
 
 DEFAULT_GAIN = 0.5  # what ur_rtde's script sets for force mode
-NEAR_SINGULAR, SINGULAR = 0.05, 0.01
+NEAR_SINGULAR_VALUE, SINGULAR_VALUE = 0.05, 0.01
 
 
 def _force_mode(d: Desk) -> None:
@@ -72,7 +72,7 @@ def _free_drive(d: Desk) -> None:
 def _free_drive_status(d: Desk) -> None:
     """Say, i-out 1: 0 normal, 1 near a singularity, 2 too close, by the Jacobian's least singular value."""
     least = np.linalg.svd(d.c.plant.model().jacobian, compute_uv=False)[-1]
-    d.say(int(least < NEAR_SINGULAR) + int(least < SINGULAR), 1)
+    d.say(int(least < NEAR_SINGULAR_VALUE) + int(least < SINGULAR_VALUE), 1)
     d.done()
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.controller.motions import DT, JointMove, Motion, TcpMotion, ToolSpeed, brake
+from armwright.lab.controller.motions import MOTION_TICK, JointMove, Motion, TcpMotion, ToolSpeed, brake
 from armwright.lab.controller.move_chains import Chain
-from armwright.lab.lab_plant import SMOOTH
+from armwright.lab.lab_plant import FRICTION_SMOOTHING_SPEED
 from armwright.motion.trajectory import Reference
 from armwright.spatial.rotations import exp_so3, log_so3
 
@@ -128,7 +128,7 @@ def back_from_contact(c: Controller) -> Motion:
     return Chain([lambda at: brake(at, STOP_AT_CONTACT), back], c.reference)
 
 
-DAMPING = 0.2  # of free drive: share of the speed that the servo resists
+FREE_DRIVE_DAMPING = 0.2  # of free drive: share of the speed that the servo resists
 SILENCE = 0.02  # [s] without a new torque, after which the arm brakes
 
 
@@ -141,8 +141,8 @@ class FreeDrive:
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
-        qd = (1.0 - DAMPING) * np.array(self._live.qd)
-        return Reference(np.array(self._live.q) + qd * DT, qd, np.zeros_like(qd)), False
+        qd = (1.0 - FREE_DRIVE_DAMPING) * np.array(self._live.qd)
+        return Reference(np.array(self._live.q) + qd * MOTION_TICK, qd, np.zeros_like(qd)), False
 
 
 class AxesFreeDrive(TcpMotion):
@@ -165,8 +165,8 @@ class AxesFreeDrive(TcpMotion):
         place = self._p0 + R @ (self._free[:3] * gone)
         turn = exp_so3(R @ (self._free[3:] * turned)) @ self._R0
         at = self.follow(np.concatenate([place, log_so3(turn)]))
-        qd = (1.0 - DAMPING) * at.qd
-        return Reference(at.q + qd * DT, qd, np.zeros(6)), False
+        qd = (1.0 - FREE_DRIVE_DAMPING) * at.qd
+        return Reference(at.q + qd * MOTION_TICK, qd, np.zeros(6)), False
 
 
 class DirectTorque:
@@ -177,7 +177,9 @@ class DirectTorque:
         self._plant.rest()
         self._torque, self._viscous, self._coulomb = np.zeros(6), np.ones(6), np.ones(6)
         self._stop: Motion | None = None
-        self._dead_zone = np.array([max(j.friction.dead_zone, SMOOTH) for j in self._plant.robot.joints])
+        self._dead_zone = np.array(
+            [max(j.friction.dead_zone, FRICTION_SMOOTHING_SPEED) for j in self._plant.robot.joints]
+        )
 
     def aim(self, torque: Array, viscous: Array, coulomb: Array) -> None:
         """Set torques (6,) [N m], and which shares (6,) of viscous and dry friction are compensated."""
@@ -187,7 +189,7 @@ class DirectTorque:
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
         q, qd = np.array(self._plant.live.q), np.array(self._plant.live.qd)
-        self._left -= DT
+        self._left -= MOTION_TICK
         if self._left <= 0.0:
             if self._stop is None:
                 self._stop = brake(Reference(q, qd, np.zeros(6)), 10.0)
@@ -195,6 +197,6 @@ class DirectTorque:
         tree, model = self._plant.robot.tree, self._plant.model()
         # the servo compensates all of the friction, and near rest too much; here never more than the share
         carried = self._coulomb * np.sign(qd) * np.clip(2.0 * np.abs(qd) / self._dead_zone - 2.0, 0.0, 1.0)
-        dry = np.tanh(qd / SMOOTH) - carried
+        dry = np.tanh(qd / FRICTION_SMOOTHING_SPEED) - carried
         torque = self._torque - model.coriolis - (1.0 - self._viscous) * (tree.viscous @ qd) - tree.coulomb * dry
         return Reference(q, qd, np.linalg.solve(model.mass + tree.armature, torque)), False

@@ -225,12 +225,12 @@ class Registers:
             self.outside = tuple(outside)
 
 
-TICK = 0.002  # [s]
+CONTROLLER_TICK = 0.002  # [s]
 STOP_DECELERATION = 20.0  # of a protective stop [rad/s²]
 SPEED_MARGIN = 1.05  # over the joints' speed limits before the controller stops
 JOINT_SPEED, JOINT_ACCELERATION = 1.05, 1.4  # of URScript's movej
 TOOL_SPEED, TOOL_ACCELERATION = 0.25, 1.2  # of URScript's movel
-TOUCH = 30.0  # [N] that count as a contact; friction hides less
+CONTACT_FORCE = 30.0  # [N] that count as a contact; friction hides less
 BRAKED = (ControllerState.OFF, ControllerState.IDLE, ControllerState.FAULT)
 STEADY = 0.25  # [s] without motion
 HISTORY = 1000  # steps of the controller whose joints are remembered
@@ -313,7 +313,7 @@ class Controller:
     @property
     def time(self) -> float:
         """Return the controller time [s]."""
-        return self.ticks * TICK
+        return self.ticks * CONTROLLER_TICK
 
     def handle(self, event: ControllerEvent) -> bool:
         """Change the state; False if the event is refused in the present one."""
@@ -391,7 +391,7 @@ class Controller:
             self._kept += 1
             self._history[self._kept % HISTORY] = self.plant.live.q
         still = not np.any(np.abs(self.plant.live.qd) > 1e-3) and not self.moving
-        self.steady = self.steady + TICK if still else 0.0
+        self.steady = self.steady + CONTROLLER_TICK if still else 0.0
 
     def _advance(self) -> None:
         if not self.moving:
@@ -428,7 +428,7 @@ class Controller:
         force = self.plant.look().force[:3] - self.ft_offset[:3]
         size = float(np.linalg.norm(direction))
         felt = -float(force @ direction) / size if size > 0.0 else float(np.linalg.norm(force))
-        return felt > TOUCH
+        return felt > CONTACT_FORCE
 
     def past(self, steps: int) -> Array:
         """Return the joints (6,) that the arm had `steps` of the controller's steps ago.

@@ -17,9 +17,9 @@ from armwright.spatial.rotations import exp_so3, log_so3
 if TYPE_CHECKING:
     from armwright.types import Array
 
-DT = 0.002  # of a tick [s]
+MOTION_TICK = 0.002  # of a tick [s]
 LOOK_AHEAD = 0.02  # distance between two checks of where a line ends [m, or 4 rad]
-LOST = 1e-3  # error of the inverse kinematics at which a Cartesian motion gives up [m, rad]
+LOST_IK_ERROR = 1e-3  # error of the inverse kinematics at which a Cartesian motion gives up [m, rad]
 Towards = Callable[["Array", "Array"], "tuple[Array, float]"]
 """(q, pose) → configuration near q that reaches the TCP pose, and the error left."""
 
@@ -123,7 +123,7 @@ class JointMove(Stretch):
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
-        self._t += DT * scale
+        self._t += MOTION_TICK * scale
         s, sd, sdd, whole = trapezoid(self._length, self._v, self._a, self._t)
         way = self._way / self._length if self._length else self._way
         at = Reference(self._start + s * way, scale * sd * way, scale * scale * sdd * way)
@@ -139,10 +139,10 @@ class TcpMotion:
     def follow(self, pose: Array) -> Reference:
         """Return the joints at the next pose."""
         q, error = self._towards(self.q, pose)
-        if not error <= LOST:
+        if not error <= LOST_IK_ERROR:
             raise PathLostError(f"the path leaves what the joints can follow by {error:.2g} m or rad")
-        qd = (q - self.q) / DT
-        at = Reference(q, qd, (qd - self._qd) / DT)
+        qd = (q - self.q) / MOTION_TICK
+        at = Reference(q, qd, (qd - self._qd) / MOTION_TICK)
         self.q, self._qd = q, qd
         return at
 
@@ -169,7 +169,7 @@ class LineMove(TcpMotion, Stretch):
         q, steps = self.q, max(2, round(self._length / LOOK_AHEAD))
         for k in range(1, steps + 1):
             q, error = self._towards(q, self._pose(k / steps))
-        if not error <= LOST:
+        if not error <= LOST_IK_ERROR:
             raise PathLostError(f"the path leaves what the joints can follow by {error:.2g} m or rad")
         return q
 
@@ -179,7 +179,7 @@ class LineMove(TcpMotion, Stretch):
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
-        self._t += DT * scale
+        self._t += MOTION_TICK * scale
         s, _, _, whole = trapezoid(self._length, self._v, self._a, self._t)
         return self.follow(self._pose(s / self._length if self._length else 1.0)), self._t >= whole
 
@@ -193,12 +193,12 @@ class JointSpeed:
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
-        self._left -= DT
+        self._left -= MOTION_TICK
         goal = scale * self._goal if self._left > 0.0 else 0.0 * self._goal
-        change = np.clip(goal - self.qd, -self._a * DT, self._a * DT)
+        change = np.clip(goal - self.qd, -self._a * MOTION_TICK, self._a * MOTION_TICK)
         self.qd = self.qd + change
-        self.q = self.q + self.qd * DT
-        return Reference(self.q, self.qd, change / DT), bool(self._left <= 0.0 and not self.qd.any())
+        self.q = self.q + self.qd * MOTION_TICK
+        return Reference(self.q, self.qd, change / MOTION_TICK), bool(self._left <= 0.0 and not self.qd.any())
 
 
 class ToolSpeed(TcpMotion):
@@ -216,12 +216,12 @@ class ToolSpeed(TcpMotion):
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
-        self._left -= DT
+        self._left -= MOTION_TICK
         missing = (scale if self._left > 0.0 else 0.0) * self._goal - self._speed
         size = max(float(np.linalg.norm(missing[:3])), 0.25 * float(np.linalg.norm(missing[3:])))
-        self._speed = self._speed + missing * min(1.0, self._a * DT / size if size else 1.0)
-        self._p = self._p + self._speed[:3] * DT
-        self._R = exp_so3(self._speed[3:] * DT) @ self._R
+        self._speed = self._speed + missing * min(1.0, self._a * MOTION_TICK / size if size else 1.0)
+        self._p = self._p + self._speed[:3] * MOTION_TICK
+        self._R = exp_so3(self._speed[3:] * MOTION_TICK) @ self._R
         at = self.follow(np.concatenate([self._p, log_so3(self._R)]))
         return at, bool(self._left <= 0.0 and not self._speed.any())
 
@@ -245,14 +245,14 @@ class JointServo:
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
-        self._left -= DT
-        w = min(self._w, 0.4 / DT)
-        a = w * w * (self._goal - self.q) - 2.0 * w * self.qd if self._left > 0.0 else -self.qd / DT
+        self._left -= MOTION_TICK
+        w = min(self._w, 0.4 / MOTION_TICK)
+        a = w * w * (self._goal - self.q) - 2.0 * w * self.qd if self._left > 0.0 else -self.qd / MOTION_TICK
         a = np.clip(a, -self._a, self._a)
-        qd = np.clip(self.qd + a * DT, -self._v, self._v)
+        qd = np.clip(self.qd + a * MOTION_TICK, -self._v, self._v)
         if self._left <= 0.0:
-            qd = np.where(np.abs(self.qd) <= self._a * DT, 0.0, qd)
-        at = Reference(self.q + qd * DT, qd, (qd - self.qd) / DT)
+            qd = np.where(np.abs(self.qd) <= self._a * MOTION_TICK, 0.0, qd)
+        at = Reference(self.q + qd * MOTION_TICK, qd, (qd - self.qd) / MOTION_TICK)
         self.q, self.qd = at.q, qd
         return at, bool(self._left <= 0.0 and not qd.any())
 

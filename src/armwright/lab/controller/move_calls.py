@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
     from armwright.types import Array
 
-REACH = 3.0  # [m]: positions beyond are refused without a search
+LARGEST_POSITION = 3.0  # [m]: positions beyond are refused without a search
 MOST_ANGLE = 4.0 * np.pi
 LEAST_WAY = 1e-6  # [m] between two points of a course
-BACK = -0.985  # cosine between two legs of a course that are nearly opposite: no arc fits
+OPPOSITE_LEGS_COSINE = -0.985  # cosine between two legs of a course that are nearly opposite: no arc fits
 MOST_RADIUS = 2.0  # of a blend [m]
-NEAR = 1e-6  # error of a pose that counts as reached [m, rad]
+REACHED_POSE_ERROR = 1e-6  # error of a pose that counts as reached [m, rad]
 TO_A_GOAL = ("movej", "movel", "movep")
 
 
@@ -48,8 +48,8 @@ def six(numbers: Sequence[float], what: str, most: float) -> Array:
 
 def pose_goal(goal: Sequence[float]) -> Array:
     """Return a TCP pose that may be within reach."""
-    pose = six(goal, "pose", max(REACH, MOST_ANGLE))
-    if np.abs(pose[:3]).max() > REACH:
+    pose = six(goal, "pose", max(LARGEST_POSITION, MOST_ANGLE))
+    if np.abs(pose[:3]).max() > LARGEST_POSITION:
         raise InputError(f"pose: no arm reaches {np.round(pose[:3], 3).tolist()}")
     return pose
 
@@ -212,7 +212,10 @@ def _course(c: Controller, calls: Sequence[Call], start: Reference) -> Motion:
     poses = np.array([c.plant.pose_of(start.q), *[_tool_goal(c, *_first(call)) for call in calls]])
     legs = np.diff(poses[:, :3], axis=0)
     ways = np.linalg.norm(legs, axis=1)
-    if ways.min() < LEAST_WAY or (np.sum(legs[:-1] * legs[1:], axis=1) < BACK * ways[:-1] * ways[1:]).any():
+    if (
+        ways.min() < LEAST_WAY
+        or (np.sum(legs[:-1] * legs[1:], axis=1) < OPPOSITE_LEGS_COSINE * ways[:-1] * ways[1:]).any()
+    ):
         return Chain([partial(motion_of, c, call) for call in calls], start)  # the path only turns, or turns back
     return ToolCourse(start, poses, [_radius(k) for k in calls[:-1]], *rates(c, v, a, tool=True), c.plant.towards)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.lab.controller.motions import (
-    DT,
+    MOTION_TICK,
     Motion,
     PathLostError,
     Stretch,
@@ -181,7 +181,7 @@ class ToolCourse(TcpMotion):
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
-        self._t += DT * scale
+        self._t += MOTION_TICK * scale
         s, _, _, whole = trapezoid(self._stretched, self._v, self._a, self._t)
         s = s * self._length / self._stretched if self._stretched else 0.0
         pose = np.concatenate([self._position(s), log_so3(self._rotation(s))])

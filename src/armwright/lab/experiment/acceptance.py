@@ -22,7 +22,7 @@ K_WITHIN = (0.10, 0.05, 0.05, 0.10, 0.40)
 B_WITHIN = (0.5, 0.5, 0.5, 0.1, 0.1)  # [N m]
 RATIOS = np.array([3.0, 3.0, 1.5, 1.2, 1.2, 1.2])
 MOST_ERROR = np.array([10.0, 10.0, 10.0, 1.5, 1.5, 1.5])
-SAMPLE = 0.008  # [s] of a UR
+UR_SAMPLE_SECONDS = 0.008  # [s] of a UR
 NO_TRUTH = "the truth of real devices is not known"
 
 
@@ -119,7 +119,7 @@ def judge_second_path(runs: Sequence[tuple[str, str]]) -> Criterion:
 def judge_stand(data: Data, clocks: dict[str, SensorClock], rate: float) -> list[Criterion]:
     """Judge E7: what the stand recorded in one run; rate: of a virtual force sensor [1/s], 0 if unknown."""
     name, t = data.name, data.log.t
-    wanted, steps = (t[-1] - t[0]) / SAMPLE + 1.0, np.abs(np.diff(t) - SAMPLE).max()
+    wanted, steps = (t[-1] - t[0]) / UR_SAMPLE_SECONDS + 1.0, np.abs(np.diff(t) - UR_SAMPLE_SECONDS).max()
     lost = {topic: int(counted["lost"]) for topic, counted in data.devices.items()}
     robot = sum(n for topic, n in lost.items() if topic.startswith("/robot"))
     out = [
@@ -153,4 +153,4 @@ def _judge_clock(data: Data, topic: str, sensor: SensorSamples, clock: SensorClo
         return Criterion("E7", what, limit, f"{said}; {NO_TRUTH}", None)
     exact = (sensor.t - truth["clock"]["offset"]) / (1.0 + truth["clock"]["drift"])
     off = float(np.abs(clock.t - exact).max())
-    return Criterion("E7", what, limit, f"off by at most {1e3 * off:.1f} ms, {clock.said}", off <= SAMPLE)
+    return Criterion("E7", what, limit, f"off by at most {1e3 * off:.1f} ms, {clock.said}", off <= UR_SAMPLE_SECONDS)

@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 
 from armwright.lab.experiment.experiment_file import Experiment, ExperimentRun, Virtual
-from armwright.lab.mover import NEAR, Command, move, start_pose
+from armwright.lab.mover import ARRIVED_ERROR, Command, move, start_pose
 from armwright.lab.net import LabError
 from armwright.lab.packets import read_facts
 from armwright.lab.recorder import Recorder
@@ -160,7 +160,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 Tell = Callable[[str], None]
 FINISHED = "finished"
 """The fact in a recording that its run came to its end."""
-PATIENCE = 10.0  # [s] for a device that must be there
+FIRST_PACKET_PATIENCE = 10.0  # [s] for a device that must be there
 LINE_EVERY = 2.0  # [s]
 SILENT = 1.0  # [s] after which a device is said to be silent
 APPROACH = "movej({goal}, a=1.2, v=1.0)"
@@ -258,7 +258,7 @@ def _losses(recorder: Recorder) -> str:
 
 
 def _wait_for_sample(link: RobotLink) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + FIRST_PACKET_PATIENCE
     while True:
         try:
             link.latest()
@@ -271,7 +271,7 @@ def _wait_for_sample(link: RobotLink) -> None:
 
 def _wait_for_devices(recorder: Recorder, tell: Tell) -> None:
     """Wait until all are heard; a missing sensor is reported and done without, a missing robot is not."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + FIRST_PACKET_PATIENCE
     while (
         any(not t.received for t in recorder.tallies.values()) and time.monotonic() < deadline and not recorder.failed
     ):
@@ -280,28 +280,31 @@ def _wait_for_devices(recorder: Recorder, tell: Tell) -> None:
         if tally.received:
             continue
         if topic.startswith("/robot"):
-            raise LabError(f"{topic}: nothing has come within {PATIENCE:g} s: {tally.error or 'silence'}")
-        tell(f"{topic}: nothing has come within {PATIENCE:g} s ({tally.error or 'silence'}); going on without it")
+            raise LabError(f"{topic}: nothing has come within {FIRST_PACKET_PATIENCE:g} s: {tally.error or 'silence'}")
+        tell(
+            f"{topic}: nothing has come within {FIRST_PACKET_PATIENCE:g} s ({tally.error or 'silence'}); "
+            "going on without it"
+        )
 
 
 def _approach(bench: LabBench, link: RobotLink, first: Command) -> None:
     """Bring a virtual arm to the beginning: nothing stands in its way."""
     sample = link.latest()
-    if _off(link, first) <= NEAR:
+    if _off(link, first) <= ARRIVED_ERROR:
         return
     with socket.create_connection((bench.host, bench.script), timeout=5.0) as sock:
         sock.sendall(APPROACH.format(goal=list(first.goal)).encode() + b"\n")
         deadline = sample.device_time + 60.0
         while sample.device_time < deadline:
             sample = link.next(sample)
-            if _off(link, first) <= NEAR and np.abs(sample.values["actual_qd"]).max() < 1e-3:
+            if _off(link, first) <= ARRIVED_ERROR and np.abs(sample.values["actual_qd"]).max() < 1e-3:
                 return
     raise LabError(f"the virtual arm did not reach its first position: {start_pose(first)}")
 
 
 def _check_start(link: RobotLink, run: ExperimentRun) -> None:
     off = _off(link, run.commands[0])
-    if off > NEAR:
+    if off > ARRIVED_ERROR:
         raise LabError(
             f"{run.name}: the arm is {np.rad2deg(off):.1f}° from the first position of {run.moves.name} "
             f"({start_pose(run.commands[0])}); bring it there by hand or by the pendant. Nothing was sent"

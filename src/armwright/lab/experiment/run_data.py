@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from armwright.identify.identified import Identified
     from armwright.robot.model import Robot
 
-STILL = 1e-6  # [rad/s] of a reference at rest
+STILL_REFERENCE_SPEED = 1e-6  # [rad/s] of a reference at rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ def read_run(recorded: Recorded, file: Path, name: str) -> Data:
         log,
         rows[:, 0],
         vector("actual_TCP_force"),
-        (np.abs(vector("target_qd")) > STILL).any(axis=1),
+        (np.abs(vector("target_qd")) > STILL_REFERENCE_SPEED).any(axis=1),
         _sensor(recorded, "/ft", 6),
         _sensor(recorded, "/imu", 3),
         np.array([packet.device * 1e-9 for packet in recorded.of("/robot/realtime")]),
@@ -188,13 +188,13 @@ def weigh(data: Data, t: Array, robot: Robot) -> Weight:
     return Weight(x[:6], mass, x[7:] / mass if abs(mass) > LIGHTEST else np.zeros(3))
 
 
-FASTEST = 15.0  # [Hz] of what is compared
-RATE = 125.0
-WINDOW = 2.0  # [s]
+COMPARED_FREQUENCY = 15.0  # [Hz] of what is compared
+COMPARED_RATE = 125.0
+COMPARED_WINDOW = 2.0  # [s]
 MOST_OFF = 1.0  # [s] after the host's times have aligned the records
 MOST_DRIFT = 0.006  # of a device's clock
-SETTLED = 0.2  # [s]
-SLOW = 0.6  # [s] over which a force is levelled: friction and weight are slow, taps and pushes are not
+SETTLED_SECONDS = 0.2  # [s]
+LEVELLING_SECONDS = 0.6  # [s] over which a force is levelled: friction and weight are slow, taps and pushes are not
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +237,7 @@ def _refined(data: Data, sensor: SensorSamples, t_a: Array, x_a: Array, x_b: Arr
     rough = slope * sensor.t + offset
     inside = (rough >= t_a[0]) & (rough <= t_a[-1])
     try:
-        found = align(t_a, x_a, rough[inside], x_b[inside], window=WINDOW, most_offset=MOST_OFF)
+        found = align(t_a, x_a, rough[inside], x_b[inside], window=COMPARED_WINDOW, most_offset=MOST_OFF)
     except InputError as error:
         return SensorClock(rough, None, f"by the host's times: {error}")
     whole = Alignment(
@@ -248,19 +248,19 @@ def _refined(data: Data, sensor: SensorSamples, t_a: Array, x_a: Array, x_b: Arr
         found.jitter,
         found.windows,
     )
-    return SensorClock(whole.to_a(sensor.t), whole, f"from {what}, {found.windows} stretches of {WINDOW:g} s")
+    return SensorClock(whole.to_a(sensor.t), whole, f"from {what}, {found.windows} stretches of {COMPARED_WINDOW:g} s")
 
 
 def _smooth(t: Array, x: Array) -> Array:
     """Return values at the samples' own, nearly even, times, smoothed without delay."""
     rate = 1.0 / float(np.median(np.diff(t)))
-    return low_pass(rate, FASTEST).without_phase(x)
+    return low_pass(rate, COMPARED_FREQUENCY).without_phase(x)
 
 
 def _levelled(t: Array, x: Array) -> Array:
     from scipy.ndimage import median_filter
 
-    size = round(SLOW / float(np.median(np.diff(t)))) | 1
+    size = round(LEVELLING_SECONDS / float(np.median(np.diff(t)))) | 1
     return np.asarray(x - median_filter(x, size=(size, 1)))
 
 
@@ -269,7 +269,7 @@ def force_clock(data: Data, model: Identified) -> SensorClock:
     sensor = data.ft
     assert sensor is not None
     slope, offset = by_host(data, sensor)
-    felt = tool_wrenches(model, direct_residuals(model, data.log, rate=RATE, cutoff=FASTEST))
+    felt = tool_wrenches(model, direct_residuals(model, data.log, rate=COMPARED_RATE, cutoff=COMPARED_FREQUENCY))
     told = _levelled(felt.t, felt.wrench[:, :3])
     near = np.clip(slope * sensor.t + offset, data.log.t[0], data.log.t[-1])
     q = np.stack([np.interp(near, data.log.t, column) for column in data.log.q.T], axis=1)
@@ -283,10 +283,10 @@ def force_clock(data: Data, model: Identified) -> SensorClock:
 
 
 def _under_way(data: Data, t: Array) -> Array:
-    """Return 1 (K,) where the reference has been moving for `SETTLED` and will be for as long, else 0."""
+    """Return 1 (K,) where the reference has been moving for `SETTLED_SECONDS` and will be for as long, else 0."""
     from scipy.ndimage import binary_erosion
 
-    rows = round(SETTLED / float(np.median(np.diff(data.log.t))))
+    rows = round(SETTLED_SECONDS / float(np.median(np.diff(data.log.t))))
     inner = binary_erosion(data.moved, np.ones(2 * rows + 1, dtype=bool))
     return np.asarray(np.interp(t, data.log.t, np.asarray(inner, dtype=np.float64)))
 
@@ -295,7 +295,7 @@ def weight_clock(data: Data, robot: Robot) -> SensorClock:
     """Return the force sensor's clock in a run without contact, from the tool's weight and inertia."""
     sensor = data.ft
     assert sensor is not None
-    piece = longest_piece(data, RATE, FASTEST)
+    piece = longest_piece(data, COMPARED_RATE, COMPARED_FREQUENCY)
     told = -specific_force(robot, piece, FT_AT)
     return _refined(data, sensor, piece.t, told, _smooth(sensor.t, sensor.values[:, :3]), "the tool's weight")
 
@@ -304,6 +304,6 @@ def motion_clock(data: Data, robot: Robot) -> SensorClock:
     """Return the clock of the inertial unit, from motion."""
     sensor = data.imu
     assert sensor is not None
-    piece = longest_piece(data, RATE, FASTEST)
+    piece = longest_piece(data, COMPARED_RATE, COMPARED_FREQUENCY)
     told = specific_force(robot, piece, IMU_AT)
     return _refined(data, sensor, piece.t, told, _smooth(sensor.t, sensor.values), "motion")

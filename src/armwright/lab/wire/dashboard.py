@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PORT = 29999
 BANNER = b"Connected: Universal Robots Dashboard Server\n"
-MOST_LINE = 1024
+MOST_DASHBOARD_LINE = 1024
 _MODES = {3: "POWER_OFF", 5: "IDLE", 7: "RUNNING"}
 _SAFETY = {ControllerState.STOPPED: "PROTECTIVE_STOP", ControllerState.FAULT: "FAULT"}
 
@@ -106,8 +106,8 @@ class DashboardConnection:
             ValueError: a line that is too long.
         """
         *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > MOST_LINE or any(len(line) > MOST_LINE for line in lines):
-            raise ValueError(f"a line of more than {MOST_LINE} bytes")
+        if len(self._rest) > MOST_DASHBOARD_LINE or any(len(line) > MOST_DASHBOARD_LINE for line in lines):
+            raise ValueError(f"a line of more than {MOST_DASHBOARD_LINE} bytes")
         out = []
         for line in lines:
             text = line.decode("utf-8", errors="replace")

@@ -116,7 +116,7 @@ PORT = 30004
 HEADER = struct.Struct(">HB")
 PROTOCOL, CONTROLLER, OUTPUT, INPUT, START, PAUSE, DATA, TEXT = (ord(c) for c in "VvOISPUM")
 MOST_RECIPES = 64
-MOST_NAMES = 512
+MOST_FIELD_NAMES = 512
 
 
 class BrokenStreamError(Exception):
@@ -264,4 +264,4 @@ class RtdeConnection:
 def _names(payload: bytes) -> list[str]:
     """Return comma-joined names as a list; ur_rtde ends its list with a comma."""
     text = payload.decode("ascii", errors="replace")
-    return [name.strip() for name in text.split(",")[:MOST_NAMES] if name.strip()]
+    return [name.strip() for name in text.split(",")[:MOST_FIELD_NAMES] if name.strip()]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 MOST_TEXT = 1 << 20
-MOST_LINE = 4096
+MOST_SCRIPT_LINE = 4096
 MOST_CALLS = 1000
 MOVES = ("movej", "movel", "movep", "speedj", "speedl", "servoj", "stopj", "stopl")
 SETTINGS = ("set_tcp", "set_payload", "set_digital_out", "set_standard_digital_out")
@@ -78,7 +78,7 @@ def _numbers(text: str) -> tuple[float, ...] | None:
 def parse_call(line: str) -> Call | None:
     """Return the literal call on a line, or None."""
     line = line.partition("#")[0].strip()
-    found = _CALL.match(line) if len(line) <= MOST_LINE else None
+    found = _CALL.match(line) if len(line) <= MOST_SCRIPT_LINE else None
     if found is None:
         return None
     values: list[Value] = []
@@ -138,7 +138,7 @@ def parse(text: str) -> Script:
 class ScriptReader:
     """Cuts texts out of a byte stream: a program from ``def`` to ``end``, or a line.
 
-    A text above `MOST_TEXT` or a line above `MOST_LINE` ends the connection.
+    A text above `MOST_TEXT` or a line above `MOST_SCRIPT_LINE` ends the connection.
     """
 
     def __init__(self) -> None:
@@ -156,11 +156,11 @@ class ScriptReader:
         out = []
         *lines, rest = bytes(self._rest).split(b"\n")
         self._rest = bytearray(rest)
-        if len(self._rest) > MOST_LINE:
-            raise ValueError(f"a line of more than {MOST_LINE} bytes")
+        if len(self._rest) > MOST_SCRIPT_LINE:
+            raise ValueError(f"a line of more than {MOST_SCRIPT_LINE} bytes")
         for raw in lines:
-            if len(raw) > MOST_LINE:
-                raise ValueError(f"a line of more than {MOST_LINE} bytes")
+            if len(raw) > MOST_SCRIPT_LINE:
+                raise ValueError(f"a line of more than {MOST_SCRIPT_LINE} bytes")
             line = raw.decode("utf-8", errors="replace").rstrip("\r")
             if self._program is None:
                 if re.match(r"\s*(def|sec)\s", line):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROBOT_STATE = 16
-RATE = 10.0
+SECONDARY_RATE = 10.0
 
 
 def _part(kind: int, layout: str, *values: Any) -> bytes:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from armwright.planning.grid.grid_map import GridMap
     from armwright.types import Array
 
-DENSE = 600  # cells up to which a general neighbourhood's eigenvalues come from a dense solver
+DENSE_SOLVER_CELLS = 600  # cells up to which a general neighbourhood's eigenvalues come from a dense solver
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def link_matrix(shape: tuple[int, ...], hood: Neighbourhood | str | ArrayLike = 
 
 def _extremes(shape: tuple[int, ...], links: Neighbourhood) -> tuple[float, float]:
     T = link_matrix(shape, links)
-    if T.shape[0] <= DENSE:
+    if T.shape[0] <= DENSE_SOLVER_CELLS:
         values = np.linalg.eigvalsh(T.toarray())
         return float(values[0]), float(values[-1])
     from scipy.sparse.linalg import eigsh

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
-OUTSIDE = -1e300  # input of the border: clamped to 0, as obstacles are
+BORDER_INPUT = -1e300  # input of the border: clamped to 0, as obstacles are
 _P, _I, _D = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
 
@@ -208,7 +208,7 @@ def sweep(
         σ, the number of sweeps, and whether the last one changed nothing beyond the tolerance.
     """
     p = _layout(inputs.shape, hood)
-    padded = np.full(p.shape, OUTSIDE)
+    padded = np.full(p.shape, BORDER_INPUT)
     padded[p.inner] = inputs
     zero = np.zeros(padded.size)
     flat, n, rest = _sweep(zero, padded.reshape(-1), None, p, beta, sweeps, least, tolerance)
@@ -240,7 +240,7 @@ def _sweep(
     room = cells + 2 * first + width  # vectors may run past the last cell, never past the arrays
     work = np.zeros((2, room))
     work[0, :cells] = start
-    drive = np.full(room, OUTSIDE if weights is None else 0.0)
+    drive = np.full(room, BORDER_INPUT if weights is None else 0.0)
     drive[:cells] = inputs
     table = np.zeros((1, 1) if weights is None else (K, room))
     if weights is not None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array, Traced
 
-FAR = 1e3  # height [m] above half-spaces of links that half-spaces do not concern
+UNCONCERNED_HEIGHT = 1e3  # height [m] above half-spaces of links that half-spaces do not concern
 
 
 def records(q: Traced, arm: Any, links: LinkCapsules, own: Any, ignore: Any, levers: Any) -> Traced:
@@ -45,7 +45,7 @@ def records(q: Traced, arm: Any, links: LinkCapsules, own: Any, ignore: Any, lev
     """
     ends = link_ends(link_poses(arm, q), links)
     rows = [
-        np.concatenate([x, y, [r, FAR if int(i) in ignore else 0.0]])
+        np.concatenate([x, y, [r, UNCONCERNED_HEIGHT if int(i) in ignore else 0.0]])
         for (x, y), r, i in zip(ends, links.radius, links.body, strict=True)
     ]
     gaps = [[segment_segment(*ends[i], *ends[j]) - links.radius[i] - links.radius[j]] for i, j in own]
@@ -145,8 +145,8 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
-FINEST = 1e-4  # [m] of motion within which freedom is proved or given up
-TOUCH = 1e-3  # [m] gaps beyond this are not measured by a collision test
+PROOF_DISTANCE = 1e-4  # [m] of motion within which freedom is proved or given up
+TEST_DISTANCE = 1e-3  # [m] gaps beyond this are not measured by a collision test
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,14 +205,14 @@ class WholeArm(Rebuilt):
 
     def __call__(self, q: ArrayLike) -> Mask:
         """Return whether the arm collides, (...,) for q (..., n): the collision function of sampling planners."""
-        return np.asarray(self.gaps(q, TOUCH) <= SEAM)
+        return np.asarray(self.gaps(q, TEST_DISTANCE) <= SEAM)
 
     @cached_property
     def levers(self) -> Array:
         """Bound (n,) on the motion of any point of the arm per unit of each joint: none moves more than levers·|Δq|."""
         return _levers(self.robot, self._links)
 
-    def free_until(self, q0: ArrayLike, q1: ArrayLike, *, finest: float = FINEST, whole: bool = False) -> Array:
+    def free_until(self, q0: ArrayLike, q1: ArrayLike, *, finest: float = PROOF_DISTANCE, whole: bool = False) -> Array:
         """Return how much (...,) of the straight joint motions q0 → q1 (..., n) is **proved** free from q0 on.
 
         Between all samples too: a piece is free if the clearance at its middle exceeds what any point can move within
@@ -230,7 +230,7 @@ class WholeArm(Rebuilt):
         found = self.gaps.ways(a.reshape(-1, n), b.reshape(-1, n), self._bounds, finest, whole=whole)
         return np.asarray(found.reshape(a.shape[:-1]))
 
-    def motion_free(self, q0: ArrayLike, q1: ArrayLike, *, finest: float = FINEST) -> Mask:
+    def motion_free(self, q0: ArrayLike, q1: ArrayLike, *, finest: float = PROOF_DISTANCE) -> Mask:
         """Return whether straight joint motions q0 → q1 are proved free, bool (...,); see `free_until`."""
         return np.asarray(self.free_until(q0, q1, finest=finest, whole=True) >= 1.0)
 

@@ -23,7 +23,7 @@ import numpy as np
 from armwright.programs.languages.program_draft import Draft
 from armwright.programs.languages.scanner import Cursor, Token
 
-LARGEST = 1e12
+LARGEST_PROGRAM_NUMBER = 1e12
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
@@ -63,8 +63,10 @@ def finite(cursor: Cursor, value: Any, what: str, at: Token) -> float:
     """Return `value` if it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, float):
         cursor.fail(f"expected {what}", at=at, valid="a number")
-    if not abs(value) <= LARGEST:  # NaN included
-        cursor.fail(f"{what}: {value:g} is beyond all numbers of a program", at=at, valid=f"at most {LARGEST:g}")
+    if not abs(value) <= LARGEST_PROGRAM_NUMBER:  # NaN included
+        cursor.fail(
+            f"{what}: {value:g} is beyond all numbers of a program", at=at, valid=f"at most {LARGEST_PROGRAM_NUMBER:g}"
+        )
     return value
 
 

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 
 PLANES = {"G17": (0, 1, 2), "G18": (2, 0, 1), "G19": (1, 2, 0)}
 """Plane → its first and second axis and its normal, right-handed."""
-SLACK = 2e-5  # m: how far start and end may differ in their distance to the centre, as programs are rounded
-FLAT = 1e-9  # m: how far an arc may leave its plane
+ARC_RADIUS_TOLERANCE = (
+    2e-5  # m: how far start and end may differ in their distance to the centre, as programs are rounded
+)
+ARC_PLANE_TOLERANCE = 1e-9  # m: how far an arc may leave its plane
 
 
 def arc_by_centre(cursor: Cursor, at: Token, p: Array, q: Array, offset: Array, plane: str, clockwise: bool) -> Array:
@@ -43,9 +45,9 @@ def arc_by_centre(cursor: Cursor, at: Token, p: Array, q: Array, offset: Array, 
     _check_flat(cursor, at, p, q, w, plane)
     centre = p + offset
     radius, other = (math.hypot(x[u] - centre[u], x[v] - centre[v]) for x in (p, q))
-    if radius < SLACK:
+    if radius < ARC_RADIUS_TOLERANCE:
         cursor.fail("an arc without a radius", at=at, valid=f"{'XYZ'[u]}, {'XYZ'[v]} and two of I, J, K")
-    if abs(radius - other) > SLACK:
+    if abs(radius - other) > ARC_RADIUS_TOLERANCE:
         cursor.fail(
             f"the end is {1e3 * abs(radius - other):.4g} mm off the circle about the centre that I, J, K give",
             at=at,
@@ -60,7 +62,7 @@ def arc_by_radius(cursor: Cursor, at: Token, p: Array, q: Array, radius: float, 
     _check_flat(cursor, at, p, q, w, plane)
     du, dv = q[u] - p[u], q[v] - p[v]
     chord = math.hypot(du, dv)
-    if chord < SLACK or chord > 2.0 * abs(radius) + SLACK:
+    if chord < ARC_RADIUS_TOLERANCE or chord > 2.0 * abs(radius) + ARC_RADIUS_TOLERANCE:
         cursor.fail(f"no circle of radius {abs(radius):.6g} m leads there", at=at, valid="R of at least half the way")
     height = math.sqrt(max(radius * radius - 0.25 * chord * chord, 0.0))
     side = (-1.0 if clockwise else 1.0) * math.copysign(1.0, radius)
@@ -71,7 +73,7 @@ def arc_by_radius(cursor: Cursor, at: Token, p: Array, q: Array, radius: float, 
 
 
 def _check_flat(cursor: Cursor, at: Token, p: Array, q: Array, w: int, plane: str) -> None:
-    if abs(q[w] - p[w]) > FLAT:
+    if abs(q[w] - p[w]) > ARC_PLANE_TOLERANCE:
         cursor.fail(f"a helix: {'XYZ'[w]} changes along an arc of {plane}", at=at, valid="an arc in the plane")
 
 

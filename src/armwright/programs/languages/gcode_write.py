@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armwright.programs.languages.gcode import FLAT, PLANES
+from armwright.programs.languages.gcode import ARC_PLANE_TOLERANCE, PLANES
 from armwright.programs.languages.program_draft import DEG, MM
 from armwright.programs.languages.program_writer import ProgramWriter, abc, is_identity
 from armwright.programs.program import Distance, Duration, Fraction, Move, Pose, Program, Stop, Tangent
@@ -98,7 +98,7 @@ class _GcodeWriter(ProgramWriter):
         centre, normal = circle(p, m, q)
         self.need(np.isfinite(centre).all(), "an arc whose three points lie on a line")
         for plane, (u, v, w) in PLANES.items():
-            if max(abs(m[w] - p[w]), abs(q[w] - p[w])) <= FLAT:
+            if max(abs(m[w] - p[w]), abs(q[w] - p[w])) <= ARC_PLANE_TOLERANCE:
                 self.set("plane", plane)
                 offset = (centre - p) * MM
                 words = [f"{'IJK'[axis]}{_plain(offset[axis])}" for axis in sorted((u, v))]

@@ -50,7 +50,7 @@ ENUMS = {"$ori_type": ("#var", "#constant", "#joint"), "$circ_type": ("#base", "
 FRAMES = ("$tool", "$base", "$load")
 ARRAYS = ("$vel_axis", "$acc_axis")
 BLENDS = ("c_ptp", "c_dis", "c_ori", "c_vel")
-C_PTP = 50.0  # percent, used where $APO.CPTP was not set
+C_PTP_PERCENT = 50.0  # percent, used where $APO.CPTP was not set
 
 
 def aggregate(cursor: Cursor, scope: Scope) -> Aggregate:
@@ -241,8 +241,8 @@ class Machine:
             return Stop()
         size = self.system.get({"c_ptp": "$apo.cptp", "c_vel": "$apo.cvel"}.get(word.key, "$apo.cdis"))
         if word.key == "c_ptp" and size is None:
-            size = C_PTP
-            self.draft.note(word.line, f"$APO.CPTP is not set: {C_PTP:g} % is assumed", once=True)
+            size = C_PTP_PERCENT
+            self.draft.note(word.line, f"$APO.CPTP is not set: {C_PTP_PERCENT:g} % is assumed", once=True)
         if not size:
             self.draft.note(word.line, f"{word.text} without a size ($APO): the arm stops at the target", once=True)
             return Stop()

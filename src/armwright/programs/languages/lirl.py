@@ -47,7 +47,7 @@ LEXICON = Lexicon(block_comment=("{", "}"), symbols=r"[-+*/()=:;,]")
 WORDS = ("speed", "acc", "speed_ptp", "acc_ptp", "c_ptp", "c_cp", "c_speed", "c_ori", "act_rob")
 ORIENTATIONS: dict[str, Orientation] = {"o_pco": "with_path", "o_pvo": "with_path", "o_var": "slerp"}
 NOTHING = Scope()  # the language has no constants
-C_PTP = 0.5  # the word carries no size; a quarter of either move is rounded
+C_PTP_SHARE = 0.5  # the word carries no size; a quarter of either move is rounded
 
 
 def read_lirl(text: str, file: str = "") -> Program:
@@ -195,7 +195,7 @@ class _LirlReader:
                 cursor.expect("=")
                 blend = cursor.located(word, Distance, number(cursor, NOTHING) / MM)
             elif word.key == "c_ptp":
-                blend = Share(C_PTP)
+                blend = Share(C_PTP_SHARE)
                 self.draft.note(word.line, "c_ptp has no size: a quarter of either move may be rounded", once=True)
             elif word.key == "c_speed":
                 blend = Tangent()
@@ -303,7 +303,7 @@ class _LirlWriter(ProgramWriter):
             words.append(f"c_cp={amount(self.corner(blend) * MM)}")
         elif isinstance(blend, Tangent):
             words.append("c_speed")
-        elif blend == Share(C_PTP):
+        elif blend == Share(C_PTP_SHARE):
             words.append("c_ptp")
         elif not isinstance(blend, Stop):
             self.refuse(f"the blend {blend}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_MOVES = 100_000
 MAX_STEPS = 100_000  # statements carried out, loops included
-FARTHEST = 100.0  # m; far beyond the reach of any arm
+FARTHEST_POSITION = 100.0  # m; far beyond the reach of any arm
 MOST_TURNS = 4.0  # of a joint; more suggests degrees where radians are meant
 MM, DEG, PERCENT = 1000.0, math.pi / 180.0, 100.0  # lengths and shares are divided by these: 350 mm is 0.35 m
 
@@ -68,11 +68,11 @@ class Draft:
         """Refuse targets that are so far away that another unit must have been meant."""
         if isinstance(target, Pose):
             distance = float(np.abs(target.T[:3, 3]).max())
-            if distance > FARTHEST:
+            if distance > FARTHEST_POSITION:
                 self.cursor.fail(
                     f"a target {distance:.4g} m away: millimetres where metres are meant?",
                     at=at,
-                    valid=f"targets within {FARTHEST:g} m; {self.language} counts in {UNITS[self.language]}",
+                    valid=f"targets within {FARTHEST_POSITION:g} m; {self.language} counts in {UNITS[self.language]}",
                 )
         elif isinstance(target, Joints) and float(np.abs(target.q).max()) > MOST_TURNS * 2.0 * math.pi:
             turns = float(np.abs(target.q).max()) / (2.0 * math.pi)

@@ -137,7 +137,9 @@ def start(q: Any) -> MotorState:
     return MotorState(np.asarray(q, dtype=np.float64), still, still, np.asarray(q, dtype=np.float64))
 
 
-LANES = 8  # variants in one run of the loop: one SIMD group or two, whose tables and record stay in the cache
+VARIANTS_AT_ONCE = (
+    8  # variants in one run of the loop: one SIMD group or two, whose tables and record stay in the cache
+)
 
 
 @names_culprit
@@ -221,8 +223,8 @@ def run_variants(
     chosen = replace(algorithm or Algorithm(), rule=find_rule(rule))
     spread = {k: None if rows is None else np.broadcast_to(rows, (count, rows.shape[1])) for k, rows in factors.items()}
     out: list[MotorRun] = []
-    for first in range(0, count, LANES):
-        part = slice(first, min(first + LANES, count))
+    for first in range(0, count, VARIANTS_AT_ONCE):
+        part = slice(first, min(first + VARIANTS_AT_ONCE, count))
         demand = given if len(given) == 1 else given[part]
         some = {name: None if rows is None else rows[part] for name, rows in spread.items()}
         drives, record = _lanes(robot, demand, part.stop - part.start, chosen, basis, some, Cycle._fields)
@@ -238,8 +240,8 @@ def run_columns(
     """Run demands as `run_variants` does and return only some columns of each, (T, len(keep)·n): for searches."""
     given = [fits(demand, robot) for demand in demands]
     out = []
-    for first in range(0, len(given), LANES):
-        part = given[first : first + LANES]
+    for first in range(0, len(given), VARIANTS_AT_ONCE):
+        part = given[first : first + VARIANTS_AT_ONCE]
         record = _lanes(robot, part, len(part), algorithm, basis, {}, keep)[1]
         out += [rows[: demand.cycles] for rows, demand in zip(record, part, strict=True)]
     return out
@@ -254,7 +256,7 @@ def _lanes(
     factors: dict[str, Any],
     keep: tuple[str, ...],
 ) -> tuple[Drives, Any]:
-    """Run up to `LANES` lanes; the record is (count, cycles of the longest, len(keep)·n)."""
+    """Run up to `VARIANTS_AT_ONCE` lanes; the record is (count, cycles of the longest, len(keep)·n)."""
     cycles = max(demand.cycles for demand in demands)
     longest = [demand if demand.cycles == cycles else demand.held(cycles - demand.cycles) for demand in demands]
     set_inputs = tuple(

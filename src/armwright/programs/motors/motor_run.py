@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-NEAR = 100  # cycles before and after, searched for the nearest point of the wished path
+NEIGHBOUR_CYCLES = 100  # cycles before and after, searched for the nearest point of the wished path
 
 
 class Deviation(NamedTuple):
@@ -183,7 +183,7 @@ def _from_path(points: Array, starts: Array, ends: Array, far: Array) -> Array:
     best = far.copy()
     cycles = len(points)
     late = np.flatnonzero(far > 1e-12)
-    for step in range(-NEAR, NEAR + 1):
+    for step in range(-NEIGHBOUR_CYCLES, NEIGHBOUR_CYCLES + 1):
         rows = late[(late + step >= 0) & (late + step < cycles)]
         if not rows.size:
             continue

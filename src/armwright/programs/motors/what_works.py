@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 EXACT = Algorithm(rule=unlimited, clip=False)
-ROUNDS, LOOKS = 3, 12  # each round tries LOOKS values in the bracket: in the end 1/13³ of its width
+SEARCH_ROUNDS, LOOKS_PER_ROUND = 3, 12  # each round tries LOOKS values in the bracket: in the end 1/13³ of its width
 
 
 def exact(robot: Robot, demands: Demand | Sequence[Demand], basis: Basis = "motors") -> list[MotorRun]:
@@ -85,7 +85,7 @@ def largest_payload(
     def flagged(masses: Array) -> NDArray[np.bool_]:
         return flagged_any(robot, _carrying(demand, [_joined(own, float(m), at) for m in masses]), basis)
 
-    return least_flagged(flagged, np.concatenate([[0.0], np.geomspace(1e-3 * most, most, 2 * LOOKS)]))
+    return least_flagged(flagged, np.concatenate([[0.0], np.geomspace(1e-3 * most, most, 2 * LOOKS_PER_ROUND)]))
 
 
 def flagged_any(robot: Robot, demands: Sequence[Demand], basis: Basis = "motors") -> NDArray[np.bool_]:
@@ -99,13 +99,13 @@ def _carrying(demand: Demand, loads: list[Array]) -> list[Demand]:
 
 def least_flagged(flagged: Callable[[Array], NDArray[np.bool_]], grid: Array) -> float:
     """Return the largest value not flagged below the first that is; NaN if the first is, the last if none is."""
-    for _ in range(ROUNDS):
+    for _ in range(SEARCH_ROUNDS):
         hit = np.flatnonzero(flagged(grid))
         if not hit.size:
             return float(grid[-1])
         if hit[0] == 0:
             return float("nan")
-        grid = np.linspace(grid[hit[0] - 1], grid[hit[0]], LOOKS + 2)
+        grid = np.linspace(grid[hit[0] - 1], grid[hit[0]], LOOKS_PER_ROUND + 2)
     return float(grid[0])
 
 
@@ -185,9 +185,9 @@ if TYPE_CHECKING:
 
     At = Callable[[float, int | None], Demand]
 
-SLOWEST, SLOW, FASTEST = 0.02, 0.2, 8.0
-STEPS = 24  # from SLOW to FASTEST
-HALVINGS = 11  # of a step: to 1e-4
+SLOWEST_FACTOR, SLOW_FACTOR, FASTEST_FACTOR = 0.02, 0.2, 8.0
+FACTOR_STEPS = 24  # from SLOW to FASTEST
+STEP_HALVINGS = 11  # of a step: to 1e-4
 EASE = 0.99  # factor by which a program is slowed until nothing is flagged
 
 
@@ -196,7 +196,7 @@ class Override:
     """Largest override at which nothing is flagged.
 
     Attributes:
-        program: of the whole program; 0 if even `SLOWEST` is flagged.
+        program: of the whole program; 0 if even `SLOWEST_FACTOR` is flagged.
         moves: number of a move → the largest override of the program at which none of its own cycles is flagged.
         limited_by: number of the move and index of the motor that come first beyond `program`; None if nothing does.
     """
@@ -210,8 +210,8 @@ class Override:
 def feasible_override(robot: Robot, demand: Demand, basis: Basis = "motors", *, at: At | None = None) -> Override:
     """Find how fast a program can be run, and each of its moves, on the same path.
 
-    From slow to fast, the first of `STEPS` overrides that is flagged ends the search, and the step before it is halved
-    down to 1e-4. Standing still must be possible: gravity alone may be more than the motors have. In a path with
+    From slow to fast, the first of `FACTOR_STEPS` overrides that is flagged ends the search, and the step before it is
+    halved down to 1e-4. Standing still must be possible: gravity alone may be more than the motors have. In a path with
     corners it is partly chance whether a cycle meets one, so that its overrides are rough; at that of the program
     nothing is flagged.
 
@@ -227,17 +227,17 @@ def feasible_override(robot: Robot, demand: Demand, basis: Basis = "motors", *, 
     """
     sampled: At = at or (lambda x, _: demand.at_override(x))
     moves = np.unique(demand.moves)
-    grid = np.geomspace(SLOW, FASTEST, STEPS)
+    grid = np.geomspace(SLOW_FACTOR, FASTEST_FACTOR, FACTOR_STEPS)
     flagged = _whole(robot, sampled, grid, moves, basis)
     if flagged[0].any():  # slow programs are long: tried only if necessary
-        slower = np.geomspace(SLOWEST, SLOW, STEPS // 2 + 1)[:-1]
+        slower = np.geomspace(SLOWEST_FACTOR, SLOW_FACTOR, FACTOR_STEPS // 2 + 1)[:-1]
         grid = np.concatenate([slower, grid])
         flagged = np.concatenate([_whole(robot, sampled, slower, moves, basis), flagged])
     first = np.where(flagged.any(axis=0), np.argmax(flagged, axis=0), len(grid))
     low = np.where(first > 0, grid[np.maximum(first - 1, 0)], 0.0)
     high = np.where(first < len(grid), grid[np.minimum(first, len(grid) - 1)], np.inf)
     between = np.flatnonzero((low > 0.0) & np.isfinite(high))
-    for _ in range(HALVINGS if between.size else 0):
+    for _ in range(STEP_HALVINGS if between.size else 0):
         middle = 0.5 * (low[between] + high[between])
         looks = [sampled(float(x), int(m)) for x, m in zip(middle, moves[between], strict=True)]
         hit = _of_moves(exact_flags(robot, looks, basis), looks, moves[between])
@@ -248,11 +248,13 @@ def feasible_override(robot: Robot, demand: Demand, basis: Basis = "motors", *, 
         run = exact(robot, sampled(float(high[slowest]), int(moves[slowest])), basis)[0]
         worst = np.maximum(run.torque_use, run.speed_use) * (run.demand.moves == moves[slowest])[:, None]
         by = (int(moves[slowest]), int(np.argmax(worst.max(axis=0))))
-    reach = np.where(np.isfinite(high), low, FASTEST)
+    reach = np.where(np.isfinite(high), low, FASTEST_FACTOR)
     program = float(reach.min())
-    while program > SLOWEST and _whole(robot, sampled, np.array([program]), moves, basis).any():
+    while program > SLOWEST_FACTOR and _whole(robot, sampled, np.array([program]), moves, basis).any():
         program *= EASE
-    return Override(program if program > SLOWEST else 0.0, dict(zip(moves.tolist(), reach.tolist(), strict=True)), by)
+    return Override(
+        program if program > SLOWEST_FACTOR else 0.0, dict(zip(moves.tolist(), reach.tolist(), strict=True)), by
+    )
 
 
 def _whole(robot: Robot, at: At, overrides: Array, moves: NDArray[np.int64], basis: Basis) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from armwright.dynamics.actuator_side import joint_side
 from armwright.errors import InputError, ProgramError
 from armwright.programs.motors import Override, feasible_override, largest_payload, needed_motors, sensitivity
 from armwright.programs.motors.motor_run import loaded_robot
-from armwright.programs.motors.what_works import LOOKS, flagged_any, least_flagged, sensitivity_to_cycle
+from armwright.programs.motors.what_works import LOOKS_PER_ROUND, flagged_any, least_flagged, sensitivity_to_cycle
 from armwright.programs.outcome.program_execution import Demands, demand_of, sampled
 from armwright.programs.outcome.program_run import MotorEvent, WhatWorks
 from armwright.programs.program_plan import plan_program
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import ProgramRun
     from armwright.types import Array
 
-APART = 3  # cycles without a flag that still belong to one event: motors at their limit flicker
+EVENT_GAP_CYCLES = 3  # cycles without a flag that still belong to one event: motors at their limit flicker
 
 
 def events_of(outcome: ProgramRun) -> tuple[MotorEvent, ...]:
@@ -45,11 +45,11 @@ def events_of(outcome: ProgramRun) -> tuple[MotorEvent, ...]:
 
 
 def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return first and last index of every stretch of flags, gaps of at most `APART` included."""
+    """Return first and last index of every stretch of flags, gaps of at most `EVENT_GAP_CYCLES` included."""
     at = np.flatnonzero(flags)
     if not at.size:
         return []
-    cuts = np.flatnonzero(np.diff(at) > APART + 1)
+    cuts = np.flatnonzero(np.diff(at) > EVENT_GAP_CYCLES + 1)
     return list(zip(at[np.r_[0, cuts + 1]].tolist(), at[np.r_[cuts, at.size - 1]].tolist(), strict=True))
 
 
@@ -137,8 +137,8 @@ def torque_parts(run: MotorRun, cycle: int) -> dict[str, Array]:
 
 PERIODS = (0.25, 0.5, 1.0, 2.0)  # times the cycle
 MASSES = (0.0, 1.0, 2.0, 5.0)  # [kg] added
-LEAST = 0.5  # share of the time-optimal speed below which no figure is given
-MOST = 1000.0  # [kg]
+LEAST_SPEED_SHARE = 0.5  # share of the time-optimal speed below which no figure is given
+LARGEST_PAYLOAD = 1000.0  # [kg]
 
 
 def override_of(outcome: ProgramRun) -> Override:
@@ -152,7 +152,7 @@ def what_works(outcome: ProgramRun) -> WhatWorks:
     fastest, refused, clean = _fastest(outcome)
     own = _own_load(demand)
     com = _tool_point(demand) if own is None or demand.payload is None else demand.payload[own, 1:4]
-    more = largest_payload(robot, demand, com, basis, most=MOST)
+    more = largest_payload(robot, demand, com, basis, most=LARGEST_PAYLOAD)
     return WhatWorks(
         override=outcome.override,
         fastest=fastest,
@@ -160,7 +160,7 @@ def what_works(outcome: ProgramRun) -> WhatWorks:
         fastest_clean=clean,
         motors=needed_motors(robot, demand, basis),
         torque=np.abs(outcome.wished.wanted).max(axis=0),
-        more_payload=float("inf") if more >= MOST else more,
+        more_payload=float("inf") if more >= LARGEST_PAYLOAD else more,
         payload_share=None if own is None else _payload_share(outcome),
         sensitivity=(
             *(sensitivity_to_cycle(robot, demand_of(sampled(outcome.plan, f * demand.dt)), basis) for f in PERIODS),
@@ -191,7 +191,7 @@ def _payload_share(outcome: ProgramRun) -> float:
         lighter = [replace(demand, payload=np.where(centre, rows, share * rows)) for share in shares]
         return flagged_any(outcome.robot, lighter, outcome.basis)
 
-    return least_flagged(flagged, np.linspace(0.0, 1.0, LOOKS + 2))
+    return least_flagged(flagged, np.linspace(0.0, 1.0, LOOKS_PER_ROUND + 2))
 
 
 def _fastest(outcome: ProgramRun) -> tuple[float | None, str, float | None]:
@@ -208,5 +208,5 @@ def _fastest(outcome: ProgramRun) -> tuple[float | None, str, float | None]:
     def flagged(overrides: Array) -> NDArray[np.bool_]:
         return flagged_any(robot, [wish.at(float(x)) for x in overrides], outcome.basis)
 
-    share = least_flagged(flagged, np.linspace(LEAST, 1.0, 2 * LOOKS))
+    share = least_flagged(flagged, np.linspace(LEAST_SPEED_SHARE, 1.0, 2 * LOOKS_PER_ROUND))
     return fast.duration, "", None if np.isnan(share) else wish.duration(share)

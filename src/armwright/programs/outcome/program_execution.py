@@ -57,7 +57,7 @@ def basis_of(robot: Robot, wanted: Basis | None = None) -> Basis:
     )
 
 
-AROUND = 3  # cycles before and after a move: the first ones of a demand begin at rest
+MARGIN_CYCLES = 3  # cycles before and after a move: the first ones of a demand begin at rest
 
 
 def demand_of(plan: ProgramPlan) -> Demand:
@@ -101,7 +101,7 @@ class Demands:
         low, high = 0, breaks.size - 1  # breaks between which to look: the program may be long, and the move short
         end = int(np.ceil(self.duration(override) / plan.cycle - 1e-9))
         if move is not None:
-            margin = 2 * (AROUND + 1) * plan.cycle * max(1.0, override)
+            margin = 2 * (MARGIN_CYCLES + 1) * plan.cycle * max(1.0, override)
             low = max(low, int(np.searchsorted(breaks, plan.moves[move].start - margin)) - 1)
             high = min(high, int(np.searchsorted(breaks, plan.moves[move].end + margin)))
         here = slice(low, high + 1)
@@ -109,7 +109,7 @@ class Demands:
         first, last = 0, end
         if move is not None:
             ends = np.interp([plan.moves[move].start, plan.moves[move].end], breaks[here], faster) / plan.cycle
-            first, last = max(0, int(ends[0]) - AROUND), min(end, int(ends[1]) + 1 + AROUND)
+            first, last = max(0, int(ends[0]) - MARGIN_CYCLES), min(end, int(ends[1]) + 1 + MARGIN_CYCLES)
         t = np.interp(plan.cycle * np.arange(first, last + 1), faster, breaks[here])
         q, _, _, owner = plan.at(t)
         return self._demand(q, owner)
@@ -151,7 +151,7 @@ def sampled(plan: ProgramPlan, cycle: float) -> ProgramPlan:
 
 
 ARRIVED = 1e-9  # [rad or m]
-SETTLING = 2.0  # [s] in which an arm that fell behind may still arrive
+ARRIVAL_SECONDS = 2.0  # [s] in which an arm that fell behind may still arrive
 
 
 @names_culprit
@@ -228,7 +228,7 @@ def run_program(
     run = done(demand)
     if not np.abs(run.lag[-1]).max() > ARRIVED:
         return ProgramRun(plan, run, settings, 0.0)
-    hold = int(np.ceil(SETTLING / cycle))
+    hold = int(np.ceil(ARRIVAL_SECONDS / cycle))
     behind = np.abs(done(demand.held(hold)).lag[demand.cycles :]).max(axis=1) > ARRIVED
     more = hold if behind[-1] else int(np.flatnonzero(behind)[-1]) + 2 if behind.any() else 1
     late = float("inf") if behind[-1] else more * cycle

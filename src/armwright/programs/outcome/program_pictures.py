@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 WITH, WITHOUT = COLOURS[0], COLOURS[1]
-WIDTH = 9.0  # [inch]
+FIGURE_WIDTH = 9.0  # [inch]
 NOTICED = 1e-4  # [m] of deviation that is drawn
-MOST_POINTS = 20_000  # of a curve or a scatter
+MOST_CURVE_POINTS = 20_000  # of a curve or a scatter
 
 
 def draw(outcome: ProgramRun, view: str, path: str | Path | None = None) -> Any:
@@ -48,14 +48,16 @@ def png(outcome: ProgramRun, view: str, dpi: int = 120) -> bytes:
 
 
 def _figure(height: float) -> Any:
-    figure = need("matplotlib.figure", "plot", "drawing a report").Figure(figsize=(WIDTH, height), layout="constrained")
+    figure = need("matplotlib.figure", "plot", "drawing a report").Figure(
+        figsize=(FIGURE_WIDTH, height), layout="constrained"
+    )
     need("matplotlib.backends.backend_agg", "plot", "drawing a report").FigureCanvasAgg(figure)
     return figure
 
 
 def _every(count: int) -> slice:
-    """Return a slice with which a picture of `count` samples has at most `MOST_POINTS`."""
-    return slice(None, None, max(1, -(-count // MOST_POINTS)))
+    """Return a slice with which a picture of `count` samples has at most `MOST_CURVE_POINTS`."""
+    return slice(None, None, max(1, -(-count // MOST_CURVE_POINTS)))
 
 
 def torque_speed(outcome: ProgramRun) -> Any:

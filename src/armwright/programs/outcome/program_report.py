@@ -76,8 +76,8 @@ def _events(outcome: ProgramRun) -> tuple[RecordedEvent, ...]:
     return tuple(sorted((cannot + moves)[:MOST_EVENTS], key=lambda event: event.time))
 
 
-FRAMES, FPS, SIZE = 120, 12.0, (640, 480)
-MOST_ROWS = 2000  # moves and events in a table
+REPORT_FRAMES, REPORT_FRAME_RATE, REPORT_FRAME_SIZE = 120, 12.0, (640, 480)
+MOST_REPORT_ROWS = 2000  # moves and events in a table
 STYLE = (
     "p.verdict{border-left:.35rem solid var(--good);background:var(--panel);padding:.7rem 1rem;margin:.8rem 0}"
     "p.verdict.no{border-color:var(--bad)}p.verdict.open{border-color:var(--warn)}"
@@ -124,10 +124,10 @@ def program_report(
     colour = "no" if not outcome.feasible else "open" if outcome.basis == "speeds" else "yes"
     page = Page(head, STYLE).lead(outcome.verdict, f"verdict {colour}").cards(_cards(outcome))
     page.section("What would work").listed(outcome.advice)
-    rows = [move_cells(outcome, move, 60) for move in outcome.moves[:MOST_ROWS]]
+    rows = [move_cells(outcome, move, 60) for move in outcome.moves[:MOST_REPORT_ROWS]]
     _shortened(page.section("Moves").table(MOVE_HEADS, rows, "named"), len(outcome.moves), "moves")
     if outcome.events:
-        rows = [event_cells(outcome, event) for event in outcome.events[:MOST_ROWS]]
+        rows = [event_cells(outcome, event) for event in outcome.events[:MOST_REPORT_ROWS]]
         _shortened(page.section("Events").table(EVENT_HEADS, rows, "named"), len(outcome.events), "events")
     page.section("Motors" if outcome.basis == "motors" else "Joints").table(MOTOR_HEADS, motor_cells(outcome))
     tell(0.05)
@@ -144,7 +144,7 @@ def program_report(
         "not a load."
     )
     if outcome.plan.notes:
-        notes = outcome.plan.notes[:MOST_ROWS]
+        notes = outcome.plan.notes[:MOST_REPORT_ROWS]
         page.section("Notes").listed(f"line {n.line}: {n.message}" if n.line else n.message for n in notes)
     page.made_with(versions(), **{**outcome.settings, "basis": outcome.basis})
     file = page.write(path, stage=program_stage(outcome, head))
@@ -168,22 +168,22 @@ def _cards(outcome: ProgramRun) -> list[tuple[str, str]]:
 
 def _shortened(page: Page, count: int, what: str) -> None:
     """Say so where a table does not have all rows."""
-    if count > MOST_ROWS:
-        page.paragraph(f"The first {MOST_ROWS} of {count} {what}; --json has all of them.")
+    if count > MOST_REPORT_ROWS:
+        page.paragraph(f"The first {MOST_REPORT_ROWS} of {count} {what}; --json has all of them.")
 
 
 def _film(outcome: ProgramRun, tell: Callable[[float], Any]) -> tuple[bytes, str]:
-    """Return the arm along its path, at most `FRAMES` pictures, and the caption."""
+    """Return the arm along its path, at most `REPORT_FRAMES` pictures, and the caption."""
     run = outcome.motors
     q = np.concatenate([run.demand.q[:1], run.q])
     time = np.concatenate([[0.0], run.time])
     recording = Recording(time, {"q": Signal(q, "rad")}, with_program_tool(outcome))
-    speed = max(1.0, recording.duration * FPS / (FRAMES - 1))
+    speed = max(1.0, recording.duration * REPORT_FRAME_RATE / (REPORT_FRAMES - 1))
     with tempfile.TemporaryDirectory() as folder:
         film = recording.animate(
             Path(folder) / "film.gif",
-            fps=FPS,
-            size=SIZE,
+            fps=REPORT_FRAME_RATE,
+            size=REPORT_FRAME_SIZE,
             speed=speed,
             title=outcome.robot.name,
             progress=lambda done, of: tell(done / of),

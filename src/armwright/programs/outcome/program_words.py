@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.programs.motors.what_works import FASTEST
+from armwright.programs.motors.what_works import FASTEST_FACTOR
 from armwright.programs.outcome.program_run import limit_of
 from armwright.programs.outcome.program_tables import COMPONENTS, motor_rows, reaction_rows
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import MotorEvent, MoveOutcome, ProgramRun
 
-LONG = 60  # characters of a move's text in a sentence
+MOVE_TEXT_LENGTH = 60  # characters of a move's text in a sentence
 FOR = {
     "acceleration": "acceleration",
     "gravity": "gravity",
@@ -84,7 +84,7 @@ def place_words(outcome: ProgramRun, move: int) -> str:
     """Name a move by number, line and text."""
     told = outcome.program.moves[move]
     text = " ".join(told.text.split())
-    text = text if len(text) <= LONG else text[: LONG - 1] + "…"
+    text = text if len(text) <= MOVE_TEXT_LENGTH else text[: MOVE_TEXT_LENGTH - 1] + "…"
     line = f"line {told.line}" if told.line else ""
     inside = ": ".join(part for part in (line, text) if part)
     return f"move {move + 1}" + (f" ({inside})" if inside else "")
@@ -238,8 +238,8 @@ def plain(value: float) -> str:
 
 
 def override_cell(value: float | None) -> str:
-    """Return an override as text; the search ends at `FASTEST`."""
-    return "–" if value is None else f"> {FASTEST:g}" if value >= FASTEST else f"{value:.3f}"
+    """Return an override as text; the search ends at `FASTEST_FACTOR`."""
+    return "–" if value is None else f"> {FASTEST_FACTOR:g}" if value >= FASTEST_FACTOR else f"{value:.3f}"
 
 
 def motor_cells(outcome: ProgramRun) -> list[list[str]]:

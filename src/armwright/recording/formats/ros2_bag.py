@@ -181,7 +181,7 @@ JOINT_STATE = SCHEMA
 
 UNITS = {"q": "rad", "qd": "rad/s", "tau": "N m"}
 USUAL = "/joint_states"
-MOST = 8 * 2**30
+MOST_BAG_BYTES = 8 * 2**30
 
 
 class _BagMessage(NamedTuple):
@@ -207,7 +207,7 @@ def read_bag(path: str | Path, topic: str | None = None, *, robot: Robot | None 
     """
     file = Path(path)
     try:
-        with open_regular(file, MOST) as stream:
+        with open_regular(file, MOST_BAG_BYTES) as stream:
             if stream.read(len(MAGIC)) != MAGIC:
                 raise InputError(f"{file}, byte 0: not an MCAP file (its first eight bytes are not the magic ones)")
             with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:

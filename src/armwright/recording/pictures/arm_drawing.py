@@ -174,7 +174,7 @@ def _round_step(size: float) -> float:
 
 
 LIGHT = np.array([0.4, -0.6, 0.7])
-MOST_TRIANGLES = 100_000  # of more, the smallest are left out: matplotlib sorts and draws each by itself
+MOST_DRAWN_TRIANGLES = 100_000  # of more, the smallest are left out: matplotlib sorts and draws each by itself
 
 
 def draw_shapes(robot: Robot, q: ArrayLike, shapes: Sequence[LinkShape]) -> Figure:
@@ -191,7 +191,7 @@ def draw_shapes(robot: Robot, q: ArrayLike, shapes: Sequence[LinkShape]) -> Figu
     axes = figure.add_subplot(projection="3d")
     areas = [_areas(shape.vertices[shape.triangles]) for shape in shapes]
     every_area = np.sort(np.concatenate(areas))
-    least = every_area[-MOST_TRIANGLES] if len(every_area) > MOST_TRIANGLES else 0.0
+    least = every_area[-MOST_DRAWN_TRIANGLES] if len(every_area) > MOST_DRAWN_TRIANGLES else 0.0
     corners = []
     for shape, area in zip(shapes, areas, strict=True):
         T = fk(robot, q, shape.body) if shape.body >= 0 else robot.T_base_root

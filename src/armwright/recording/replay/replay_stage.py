@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from armwright.world.arm_capsules import LinkCapsule
     from armwright.world.shapes import Shape
 
-MOST_ROWS = 3_000
+MOST_PAGE_SAMPLES = 3_000
 """Samples on a page: enough for a plot as wide as a screen, and few enough for a file of a few hundred kilobytes."""
-BEFORE, AFTER = 0.1, 0.3
+SECONDS_BEFORE_EVENT, SECONDS_AFTER_EVENT = 0.1, 0.3
 """[s] around an event in which samples are closer: the length of a bump and of the reaction to it."""
 MOST_PLOTS = 4
 MOST_EVENTS = 500
@@ -185,7 +185,7 @@ def curves(recording: Recording, name: str, title: str) -> Curves:
     return Curves(title, unit, recording.labels(name), recording.signals[name].flat())
 
 
-def thinned(stage: ReplayStage, most: int = MOST_ROWS) -> ReplayStage:
+def thinned(stage: ReplayStage, most: int = MOST_PAGE_SAMPLES) -> ReplayStage:
     """Return the stage with at most `most` of its samples, every one of them a true sample.
 
     Of every stretch of time two are kept: its first, and the one in which the curves of the first plot differ most from
@@ -214,7 +214,9 @@ def _around(stage: ReplayStage, most: int) -> list[Array]:
     if not len(times):
         return []
     last = len(stage.time) - 1
-    first, at, end = (np.searchsorted(stage.time, times + shift) for shift in (-BEFORE, 0.0, AFTER))
+    first, at, end = (
+        np.searchsorted(stage.time, times + shift) for shift in (-SECONDS_BEFORE_EVENT, 0.0, SECONDS_AFTER_EVENT)
+    )
     share = np.linspace(0.0, 1.0, max(1, most // 3 // len(times)))
     rows = np.rint(first[:, None] + share * (end - first)[:, None])
     return [np.minimum(rows.ravel(), last), np.minimum(at, last)]

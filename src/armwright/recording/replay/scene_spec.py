@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from armwright.world.world import World
 
 SURFACE = {"stiffness", "damping", "friction"}
-MOST_TRIANGLES = 2_000
+MOST_MESH_TRIANGLES = 2_000
 """Triangles of one mesh on a page; a larger one is drawn as its bounding box, so that pages stay small."""
 
 
@@ -94,7 +94,7 @@ def world_spec(world: World | Iterable[Shape] | None) -> list[dict[str, Any]]:
 
 def _shape(shape: Shape) -> dict[str, Any]:
     kind = kind_of(shape)
-    if isinstance(shape, Mesh) and len(shape.triangles) > MOST_TRIANGLES:
+    if isinstance(shape, Mesh) and len(shape.triangles) > MOST_MESH_TRIANGLES:
         return _shape(shape.bounding_box())
     numbers = {f.name: getattr(shape, f.name) for f in fields(shape) if f.name not in SURFACE}
     finite = {name: _finite(value) if isinstance(value, float) else value for name, value in numbers.items()}

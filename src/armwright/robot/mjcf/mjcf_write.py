@@ -21,7 +21,7 @@ from armwright.spatial.quaternions import wxyz_from_rotation
 if TYPE_CHECKING:
     from armwright.types import Array
 
-SMALLEST = 1e-15  # MuJoCo's mjMINVAL: lighter moving bodies are refused by its compiler
+SMALLEST_MASS = 1e-15  # MuJoCo's mjMINVAL: lighter moving bodies are refused by its compiler
 PADDING = 1e-14  # kg, kg m²: just above it, and far below what float64 resolves in the mass matrix of an arm
 _OPEN_RANGE = 1e9
 
@@ -113,13 +113,13 @@ def _principal(inertia: Array) -> tuple[Array, Array]:
 
 def _check_inertia(body: Body, massless: str) -> None:
     moments, _ = _principal(body.inertia)
-    if massless != "pad" and (body.mass < SMALLEST or moments[0] < SMALLEST):
+    if massless != "pad" and (body.mass < SMALLEST_MASS or moments[0] < SMALLEST_MASS):
         raise NotSupportedError(
             f"body {body.name!r}: mass {body.mass:g} kg, smallest principal inertia {moments[0]:g} "
-            f"kg m²; MuJoCo needs more than {SMALLEST:g} of both for every moving body "
+            f"kg m²; MuJoCo needs more than {SMALLEST_MASS:g} of both for every moving body "
             '(massless="pad" writes 1e-14)'
         )
-    if moments[0] + moments[1] < moments[2] - SMALLEST - PADDING * (massless == "pad"):
+    if moments[0] + moments[1] < moments[2] - SMALLEST_MASS - PADDING * (massless == "pad"):
         raise NotSupportedError(
             f"body {body.name!r}: principal inertias {moments.tolist()} break the triangle "
             "inequality, which MuJoCo insists on"

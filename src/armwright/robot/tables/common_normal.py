@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 # Axes that differ by less than this angle [rad], and lines closer than this [m], count as parallel and as one line.
-PARALLEL = 1e-12
-COINCIDENT = 1e-12
+PARALLEL_AXES_SINE = 1e-12
+COINCIDENT_DISTANCE = 1e-12
 
 
 class Line(NamedTuple):
@@ -55,7 +55,7 @@ def _joined(on: Line, other: Line, origin_hint: Array, x_hint: Array) -> Array:
     normal = np.cross(z, other.direction)
     sine = float(np.linalg.norm(normal))
     between = other.point - on.point
-    if sine > PARALLEL:
+    if sine > PARALLEL_AXES_SINE:
         x = normal / sine
         # Cramer's rule for the feet of the common normal
         along = float(np.cross(between, other.direction) @ normal) / sine**2
@@ -64,7 +64,7 @@ def _joined(on: Line, other: Line, origin_hint: Array, x_hint: Array) -> Array:
         origin = on.foot(origin_hint)
         across = between - (between @ z) * z
         length = float(np.linalg.norm(across))
-        x = across / length if length > COINCIDENT else perpendicular(z, x_hint)
+        x = across / length if length > COINCIDENT_DISTANCE else perpendicular(z, x_hint)
     x = perpendicular(z, x)
     return frame_at(z, -x if x @ x_hint < -1e-9 else x, origin)
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from armwright.types import Array
 
-TINY = 1e-15  # kg m², a gram at a micrometre: what is left of zero when axes are turned and bodies joined
+ROUNDED_INERTIA = 1e-15  # kg m², a gram at a micrometre: what is left of zero when axes are turned and bodies joined
 TRIANGLE_SLACK = 0.01  # figures in files are rounded: I1 + I2 ≥ (1 − slack)·I3
 
 
@@ -91,7 +91,7 @@ def read_inertial(node: XmlNode) -> RigidMass:
 def negative_moment(mass: RigidMass) -> str | None:
     """Return the reason if a principal moment of inertia is negative, None if all are positive or zero."""
     principal = np.linalg.eigvalsh(mass.inertia)
-    if principal[0] >= -max(1e-9 * np.abs(principal).max(), TINY):
+    if principal[0] >= -max(1e-9 * np.abs(principal).max(), ROUNDED_INERTIA):
         return None
     return f"principal moments of inertia {_listed(principal)} kg m²: none may be negative"
 
@@ -112,7 +112,7 @@ def implausible(
     """
     principal = np.linalg.eigvalsh(mass.inertia)
     low, middle, high = (float(value) for value in principal)
-    if low + middle < (1.0 - TRIANGLE_SLACK) * high - TINY:
+    if low + middle < (1.0 - TRIANGLE_SLACK) * high - ROUNDED_INERTIA:
         return (
             f"principal moments of inertia {_listed(principal)} kg m² break the triangle inequality: "
             "the largest may not exceed the sum of the others",

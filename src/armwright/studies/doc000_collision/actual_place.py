@@ -11,7 +11,7 @@ from armwright.studies.doc000_collision.setting import arm, reduced
 from armwright.studies.study import Claim, Item
 
 ACTUAL = tuple(s._replace(name=f"{s.name}, actual position", place="actual") for s in (HELD, SPLINE))
-LAST = 10  # contacts at the end of a run that are examined
+LAST_CONTACTS = 10  # contacts at the end of a run that are examined
 
 
 def repeats(robot: Robot, layout: str, setting: RunReading) -> int:
@@ -23,8 +23,8 @@ def loops(robot: Robot, layout: str, setting: RunReading) -> bool:
     """Return whether a run that never arrives ends by going between cells it had marked before, not on one spot."""
     found = run(robot, layout, setting)
     cells = found.cells
-    known, last = set(cells[:-LAST]), cells[-LAST:]
-    return bool(not found.reached and len(cells) > LAST and set(last) <= known and len(set(last)) > 1)
+    known, last = set(cells[:-LAST_CONTACTS]), cells[-LAST_CONTACTS:]
+    return bool(not found.reached and len(cells) > LAST_CONTACTS and set(last) <= known and len(set(last)) > 1)
 
 
 def repeats_somewhere(robot: Robot) -> bool:
@@ -73,7 +73,8 @@ ITEMS: tuple[Item, ...] = (
         Claim("may get stuck"),
         lambda: loops_somewhere(reduced()),
         lambda: loops_somewhere(reduced()) or loops_somewhere(arm()),
-        rule=f"{MAY}; a loop: the last {LAST} contacts go between cells marked before, and P_d is not reached in 50 s",
+        rule=f"{MAY}; a loop: the last {LAST_CONTACTS} contacts go between cells marked before, "
+        "and P_d is not reached in 50 s",
     ),
     Item(
         "7.3m",

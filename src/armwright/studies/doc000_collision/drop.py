@@ -22,7 +22,7 @@ from armwright.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SETTLED, SLOW = 11.0, 0.02  # s, rad/s
+SETTLED_AFTER, SETTLED_SPEED = 11.0, 0.02  # s, rad/s
 
 
 @cache
@@ -55,7 +55,7 @@ def equilibrium() -> Array:
 def is_slow(robot: Robot) -> bool:
     """Return whether every joint stays below 0.02 rad/s from 11 s on."""
     recording = fall(robot)
-    return bool(np.abs(recording["qd"][recording.time >= SETTLED]).max() < SLOW)
+    return bool(np.abs(recording["qd"][recording.time >= SETTLED_AFTER]).max() < SETTLED_SPEED)
 
 
 def energy_falls(robot: Robot) -> bool:
@@ -90,7 +90,7 @@ def _speed_notes() -> list[str]:
     out = []
     for name, robot in (("as published", reduced()), ("correct", arm())):
         recording = fall(robot)
-        at_11 = int(np.searchsorted(recording.time, SETTLED - 1e-9))
+        at_11 = int(np.searchsorted(recording.time, SETTLED_AFTER - 1e-9))
         after = np.abs(recording["qd"][at_11:]).max()
         out.append(
             f"{name}: fastest joint {np.abs(recording['qd'][at_11]).max():.3f} rad/s at 11 s, {after:.3f} at most "

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from armwright.planning.grid.grid_map import GridMap
     from armwright.types import Array
 
-CLAMP = 1000.0
-MOST_POINTS = 1200
+CLAMPED_INPUT = 1000.0
+MOST_PATH_POINTS = 1200
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ class HopfieldPublished:
             cells.append(here)
             if here != p.goal and ring[here]:
                 end = "it entered the outer ring"
-            elif here != p.goal and len(cells) >= MOST_POINTS:
-                end = f"{MOST_POINTS} points were not enough"
+            elif here != p.goal and len(cells) >= MOST_PATH_POINTS:
+                end = f"{MOST_PATH_POINTS} points were not enough"
         field = np.where(p.blocked, np.nan, np.log(np.where(sigma > 0.0, sigma, np.nan)))
         n = self._sweeps(sigma.shape)
         path = p.numbered(cells)
@@ -98,9 +98,9 @@ class HopfieldPublished:
 
 def inputs(p: Problem) -> Array:
     """Return I: −1000 at obstacles, +1000 at the goal, then −1000 in the whole outer ring."""
-    drive = np.where(p.blocked, -CLAMP, 0.0)
-    drive[p.goal] = CLAMP
-    drive[ring_of(drive.shape)] = -CLAMP
+    drive = np.where(p.blocked, -CLAMPED_INPUT, 0.0)
+    drive[p.goal] = CLAMPED_INPUT
+    drive[ring_of(drive.shape)] = -CLAMPED_INPUT
     return drive
 
 
@@ -108,7 +108,7 @@ def inputs(p: Problem) -> Array:
 def display(where: GridMap | ArrayLike, plan: PathPlan, start: ArrayLike, goal: ArrayLike) -> Array:
     """Return the picture of 000 §3.9: 0 obstacle, 1 free, 2 goal, 0.75 start, 0.5 path."""
     p = problem(where, start, goal)
-    picture = inputs(p) / CLAMP + 1.0
+    picture = inputs(p) / CLAMPED_INPUT + 1.0
     for cell in plan.path[1:-1]:
         picture[tuple(c - p.first for c in cell)] = 0.5
     picture[p.start] = 0.75

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from armwright.planning import Dijkstra, GridMap, Hopfield, lyapunov, stability
 from armwright.planning.grid.path_plan import problem
 from armwright.studies.doc000_collision.hopfield_published import HopfieldPublished, display, inputs
-from armwright.studies.doc000_collision.setting import GOAL, START, beta, patch
+from armwright.studies.doc000_collision.setting import GOAL_CELL, START_CELL, beta, patch
 from armwright.studies.study import Claim, Formula, Item, Numbers, Picture
 from armwright.studies.study_pictures import new_figure
 from armwright.types import Array
@@ -41,9 +41,9 @@ def demo() -> dict[str, MapCase]:
     gaps = zip((4, 7, 10, 13, 16), (19, 2, 19, 2, 19), strict=True)
     snake = [(u, v) for u, gap in gaps for v in range(1, 21) if v != gap]
     return {
-        "empty": MapCase(patch(), START, GOAL),
-        "wall": MapCase(patch().with_felt(*wall), START, GOAL),
-        "U-trap": MapCase(patch().with_felt(*trap), START, GOAL),
+        "empty": MapCase(patch(), START_CELL, GOAL_CELL),
+        "wall": MapCase(patch().with_felt(*wall), START_CELL, GOAL_CELL),
+        "U-trap": MapCase(patch().with_felt(*trap), START_CELL, GOAL_CELL),
         "serpentine": MapCase(patch().with_felt(*snake), (2, 2), (19, 19)),
     }
 
@@ -92,7 +92,7 @@ def boxed_in() -> GridMap:
 def boxed_in_path_is_free(planner: Any) -> bool:
     """Return whether what the planner reports from a start with no way out keeps off obstacles; no path at all does."""
     blocked = boxed_in().blocked()
-    return not any(blocked[u - 1, v - 1] for u, v in planner(boxed_in(), START, GOAL).path)
+    return not any(blocked[u - 1, v - 1] for u, v in planner(boxed_in(), START_CELL, GOAL_CELL).path)
 
 
 def energy_of_network(sign: float, sweeps: int | None = None) -> float:
@@ -143,7 +143,8 @@ def _optimality_notes() -> list[str]:
 
 def _box_notes() -> list[str]:
     return [
-        f"{planner.name}: {planner(boxed_in(), START, GOAL).message}" for planner in (HopfieldPublished(), Hopfield())
+        f"{planner.name}: {planner(boxed_in(), START_CELL, GOAL_CELL).message}"
+        for planner in (HopfieldPublished(), Hopfield())
     ]
 
 
@@ -275,7 +276,7 @@ ITEMS: tuple[Item, ...] = (
         Formula("x = 0.0263 u + 0.1238, y = 0.0263 v − 0.2762, z = 0", "m"),
         lambda: np.column_stack([0.0263 * cells_of_the_patch() + [0.1238, -0.2762], np.zeros(400)]),
         lambda: patch().grid.centre(cells_of_the_patch()),
-        notes=lambda: ["goal cell (18, 7): (" + ", ".join(f"{x:.4f}" for x in patch().grid.centre(GOAL)) + ") m"],
+        notes=lambda: ["goal cell (18, 7): (" + ", ".join(f"{x:.4f}" for x in patch().grid.centre(GOAL_CELL)) + ") m"],
     ),
     Item("6.inv", "cell of a point is the inverse of that", Claim("rounded"), None, map_is_its_inverse),
 )

@@ -17,8 +17,8 @@ from armwright.kinematics import jacobian
 from armwright.planning.grid.map_marking import mark
 from armwright.studies.doc000_collision.hopfield_published import HopfieldPublished
 from armwright.studies.doc000_collision.setting import (
-    GOAL,
-    START,
+    GOAL_CELL,
+    START_CELL,
     R_t,
     arm,
     generated,
@@ -135,7 +135,7 @@ class Published(Rules):
 def task_of(robot: Robot) -> GridTask:
     """Return the report's task: its patch, start posture and tool orientation; FK and IK are always of its true arm."""
     other = arm() if robot.name == reduced().name else None
-    return GridTask(START, GOAL, patch(), q_0, R_t, kinematics=other)
+    return GridTask(START_CELL, GOAL_CELL, patch(), q_0, R_t, kinematics=other)
 
 
 def explore_published(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What 000 is about: its arm, the arm its dynamics describe, its settings and its map (000 §4, §3.10, §3.12).
 
-`patch` is the empty map, `START` and `GOAL` are cells of it. `step_back`, `generated` and `held_table` are how the
-report's generator steps back and hands its motion on.
+`patch` is the empty map, `START_CELL` and `GOAL_CELL` are cells of it. `step_back`, `generated` and `held_table` are
+how the report's generator steps back and hands its motion on.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def postures(count: int = 50) -> Array:
 
 
 Cell = tuple[int, ...]
-START, GOAL = (2, 11), (18, 7)
-SAMPLES = 100  # of a segment's table (000 §3.12)
+START_CELL, GOAL_CELL = (2, 11), (18, 7)
+SEGMENT_SAMPLES = 100  # of a segment's table (000 §3.12)
 
 
 def patch(*, ring: bool = True, radius: float = 0.0) -> GridMap:
@@ -101,10 +101,10 @@ def held_table(motion: Trajectory, tick: float) -> Trajectory:
     there.
 
     Args:
-        motion: splines, `SAMPLES` samples per piece.
+        motion: splines, `SEGMENT_SAMPLES` samples per piece.
         tick: control period [s].
     """
-    step = motion.duration / (SAMPLES * (len(motion.breaks) - 1))
+    step = motion.duration / (SEGMENT_SAMPLES * (len(motion.breaks) - 1))
     instants = tick * np.arange(int(np.ceil(motion.duration / tick)))
     q, qd, qdd = motion.evaluate(np.floor(instants / step + 1e-9) * step)
     breaks = np.concatenate([[0.0], instants[1:] - 0.5 * tick, [instants[-1] + 0.5 * tick]])

@@ -168,7 +168,7 @@ def swing(sense: tuple[float, float], duration: float, dt: float = 1e-3) -> Swin
     return Swing(q, qd, drift, start)
 
 
-SAME = 1e-9  # of the largest torque: "identical", X1
+SAME_TORQUE_SHARE = 1e-9  # of the largest torque: "identical", X1
 
 
 @cache
@@ -265,7 +265,7 @@ def sdt_agrees() -> bool:
     robot = load("sdt")
     q, qd, qdd = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 100, 4))
     one, other = mrnea_torque(q, qd, qdd, robot), inverse_dynamics(robot, q, qd, qdd, friction=False, rotors=False)
-    return bool(np.abs(one - other).max() <= SAME * np.abs(other).max())
+    return bool(np.abs(one - other).max() <= SAME_TORQUE_SHARE * np.abs(other).max())
 
 
 def bias_with_f_e_twice() -> Array:
@@ -354,8 +354,8 @@ ITEMS: tuple[Item, ...] = (
         "A5",
         "torques of RNEA and mRNEA coincide over the program (Fig. A5)",
         Claim("identical in every cycle"),
-        lambda: along_program(printed_torque) <= SAME,
-        lambda: along_program(mrnea_torque) <= SAME,
+        lambda: along_program(printed_torque) <= SAME_TORQUE_SHARE,
+        lambda: along_program(mrnea_torque) <= SAME_TORQUE_SHARE,
         reason="with the vectors of Appendix B as printed they do not; with the right ones they do, so the authors' "
         "program had other formulas than their paper",
         rule="identical: 1e-9 of the largest torque; moves 2–10 by our plainest reading of the program",
@@ -368,7 +368,7 @@ ITEMS: tuple[Item, ...] = (
         "A3a",
         "the same for the four-axis trainer (Fig. A3a)",
         Claim("identical"),
-        lambda: bool(np.allclose(*as_published_sdt(), rtol=SAME)),
+        lambda: bool(np.allclose(*as_published_sdt(), rtol=SAME_TORQUE_SHARE)),
         sdt_agrees,
         reason="(77)–(88) as printed leave e_41 and e_42 out of E_21 and E_22",
         rule="identical: 1e-9 of the largest torque; the device's numbers are our own, none are printed",

@@ -93,7 +93,7 @@ ROWS = (
     TableC1Row("solve", "106/91", (106, 91)),
 )
 TOTAL = (1735, 1275)
-FREE = (247, 114)
+TAKEN_OUT = (247, 114)
 """What the text then takes out (r_i, p_e, I_i), leaving "1480M 1152A"."""
 
 
@@ -301,7 +301,7 @@ ITEMS: tuple[Item, ...] = (
         "total without r, p_e, I",
         Numbers("1480 1152", "M, A"),
         None,
-        lambda: np.array(TOTAL) - np.array(FREE),
+        lambda: np.array(TOTAL) - np.array(TAKEN_OUT),
         reason="1735 − 247 and 1275 − 114, the numbers of the text, are 1488 and 1161",
         faults=("Table C1: sums",),
     ),

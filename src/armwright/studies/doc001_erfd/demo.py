@@ -20,7 +20,7 @@ from armwright.kinematics.ik_result import IKBatch
 from armwright.motion.cartesian_path import CartesianPath, circle_via, line
 from armwright.programs.motors.motor_demand import Demand
 from armwright.spatial import rotation_from_euler
-from armwright.studies.doc001_erfd.setting import DT, F_E, arm
+from armwright.studies.doc001_erfd.setting import CYCLE_SECONDS, F_E, arm
 from armwright.types import Array
 
 PRINTED: dict[str, tuple[tuple[float, float, float], tuple[float, float, float] | None]] = {
@@ -55,7 +55,7 @@ MOVES: tuple[tuple[str | None, str, float, float], ...] = (
 )
 """Moves 2–10: via point or None, target, speed [mm/s], acceleration [mm/s²]."""
 
-START = np.deg2rad([44.1162, 44.3961, -32.7075, -27.9415, -47.2794, 34.8090])
+START_BRANCH = np.deg2rad([44.1162, 44.3961, -32.7075, -27.9415, -47.2794, 34.8090])
 """The branch taken at s0: shoulder forward, q5 < 0."""
 
 
@@ -115,7 +115,7 @@ def law() -> tuple[tuple[PathPiece, ...], float]:
 
 
 @cache
-def demand(dt: float = DT) -> Demand:
+def demand(dt: float = CYCLE_SECONDS) -> Demand:
     """Return wished joint positions of moves 2–10 every `dt`, with the load of the example on the tool."""
     pieces, duration = law()
     cycles = int(np.ceil(duration / dt - 1e-9))
@@ -137,7 +137,7 @@ def continued(T: Array) -> Array:
     """Return joint coordinates (K, 6) of poses (K, 4, 4): of each pose's branches the one nearest to the previous."""
     found = ik(arm(), T, method="closed", limits=False)
     assert isinstance(found, IKBatch)
-    q, out = START, np.empty((len(T), 6))
+    q, out = START_BRANCH, np.empty((len(T), 6))
     for k in range(len(T)):
         every = found.solutions[k][: found.count[k]]
         if not len(every):

@@ -19,7 +19,7 @@ from armwright.programs.motors.motor_demand import Demand
 from armwright.programs.motors.motor_loop import run_motors
 from armwright.programs.motors.motor_run import MotorRun
 from armwright.studies.doc001_erfd import demo
-from armwright.studies.doc001_erfd.setting import DT, QD, QDD, Q, arm, rated_move
+from armwright.studies.doc001_erfd.setting import CYCLE_SECONDS, QD, QDD, Q, arm, rated_move
 from armwright.studies.study import Claim, Formula, Item, Picture, Undetermined
 from armwright.studies.study_pictures import curves, joint_panels
 from armwright.types import Array
@@ -60,7 +60,7 @@ def literal(side: ActuatorSide, qdd: Any, limit: Any) -> Limited:
     return Limited(happens, side.torque(happens), wanted, np.where(over, 1.0, 0.0))
 
 
-HOLD = 100  # cycles after the move in which the arm may catch up
+CATCH_UP_CYCLES = 100  # cycles after the move in which the arm may catch up
 
 
 @cache
@@ -69,7 +69,7 @@ def run(move: str, rule: str | Rule, side: Side = opposing_friction, *, catch_up
 
     Joint speeds are clipped, motor speeds are not, as in the document.
     """
-    demand = {"rated": rated_move(), "fast": rated_move(4.0).held(HOLD), "demo": demo.demand()}[move]
+    demand = {"rated": rated_move(), "fast": rated_move(4.0).held(CATCH_UP_CYCLES), "demo": demo.demand()}[move]
     algorithm = Algorithm(side=side, motor_speed=False, catch_up=catch_up)
     return run_motors(arm(), demand, rule, algorithm=algorithm)
 
@@ -79,7 +79,7 @@ def motor_torque(side: Side, qdd: Array = QDD, *, friction: bool = True) -> Arra
     robot = arm()
     if not friction:
         robot = replace(robot, actuators=replace(robot.actuators, load_friction=np.zeros(6)))
-    return np.asarray(actuator_side(robot, Q, QD, qdd, DT, side=side).torque)
+    return np.asarray(actuator_side(robot, Q, QD, qdd, CYCLE_SECONDS, side=side).torque)
 
 
 PUSH = np.array([0.0, -20.0, 0.0, 0.0, 0.0, 0.0])
@@ -90,7 +90,7 @@ def end_by_the_printed_index() -> Array:
     """Return where a move ends if step 7 wishes q̇(t_k) = (q(t_k+1) − q(t_k))/Δt, one cycle ahead."""
     q = rated_move().q
     ahead = np.concatenate([q[:1], q[0] + q[2:] - q[1]])
-    return np.asarray(run_motors(arm(), Demand(DT, ahead), "unlimited").q[-1])
+    return np.asarray(run_motors(arm(), Demand(CYCLE_SECONDS, ahead), "unlimited").q[-1])
 
 
 def within_torque(move: str, rule: str | Rule) -> bool:
@@ -145,7 +145,7 @@ def _demo_notes() -> list[str]:
     return [
         f"X13: moves 2–10 without blending take {demo.law()[1]:.4f} s, {free.demand.cycles} cycles",
         f"cycles beyond the torque of motors 1–6: {_listed(free.saturated.sum(axis=0))}; axis 4 asks for "
-        f"{np.abs(np.diff(free.demand.q[:, 3])).max() / DT:.2f} rad/s of 2.66",
+        f"{np.abs(np.diff(free.demand.q[:, 3])).max() / CYCLE_SECONDS:.2f} rad/s of 2.66",
         f"largest demand {_listed(np.abs(free.wanted).max(axis=0))} N m",
         f"with Algorithm 1 (Full): largest lag {_degrees(kept)}°, left at the end "
         f"{np.rad2deg(np.abs(kept.lag[-1]).max()):.1g}°; tool up to {1000 * off.position.max():.1f} mm behind, "

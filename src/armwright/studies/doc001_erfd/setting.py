@@ -13,14 +13,14 @@ from armwright.robot.load import load
 from armwright.robot.model import Robot
 from armwright.types import Array
 
-DT = 0.01
+CYCLE_SECONDS = 0.01
 Q = np.array([0.3, -0.4, 0.5, 0.6, -0.7, 0.8])
 QD = np.array([0.5, -0.3, 0.4, 1.0, -0.8, 1.2])
 QDD = np.array([1.0, -2.0, 1.5, 0.5, -1.0, 2.0])
 P_E = np.array([0.12, 0.12, 0.35])  # frame 6 [m]
 F_E = np.array([100.0, 100.0, -150.0, 0.0, 0.0, 0.0])
 """What the arm does to the world, as the document counts it; the library's wrench is its negative."""
-GOAL = np.deg2rad([-115.70, 55.70, 68.70, 0.0, 0.0, 0.0])  # move 12 of the program
+MOVE_GOAL = np.deg2rad([-115.70, 55.70, 68.70, 0.0, 0.0, 0.0])  # move 12 of the program
 
 
 @cache
@@ -46,7 +46,7 @@ def rated_move(faster: float = 1.0) -> Demand:
     """Return 0 → GOAL, every axis on the slowest axis' trapezoid, accelerations times `faster` (X11, X12)."""
     limits = [joint.limits for joint in arm().joints]
     speed, acceleration = (np.array([getattr(x, name) for x in limits]) for name in ("velocity", "acceleration"))
-    motion = trapezoid(np.zeros(6), GOAL, velocity=speed, acceleration=faster * acceleration)
-    cycles = int(np.ceil(motion.duration / DT - 1e-9))
-    t = np.minimum(np.arange(cycles + 1) * DT, motion.duration)
-    return Demand(DT, motion.evaluate(t).q, wrench=-F_E)
+    motion = trapezoid(np.zeros(6), MOVE_GOAL, velocity=speed, acceleration=faster * acceleration)
+    cycles = int(np.ceil(motion.duration / CYCLE_SECONDS - 1e-9))
+    t = np.minimum(np.arange(cycles + 1) * CYCLE_SECONDS, motion.duration)
+    return Demand(CYCLE_SECONDS, motion.evaluate(t).q, wrench=-F_E)

@@ -19,7 +19,7 @@ from armwright.simulation import simulate
 from armwright.simulation.drives import Drive
 from armwright.simulation.friction_models import FrictionModel, Stribeck
 from armwright.simulation.simulation_run import SimulateOptions
-from armwright.studies.doc002_irb140.runs import BAND, settled
+from armwright.studies.doc002_irb140.runs import SETTLED_BAND, settled
 from armwright.studies.doc002_irb140.setting import RUNS, K_d, K_p, arm, postures
 from armwright.studies.study import Claim, Item
 from armwright.types import Array, Traced
@@ -189,7 +189,7 @@ ITEMS: tuple[Item, ...] = (
         "rate limiters make no significant difference",
         Claim("not any significant difference"),
         None,
-        lambda: all(moved(n, "rise", 1e-3) < BAND for n in RUNS),
+        lambda: all(moved(n, "rise", 1e-3) < SETTLED_BAND for n in RUNS),
         rule=f"no curve moves by 2 % of the largest step when {SWING} N m, the largest torque step, takes 1 ms; the "
         "thesis gives no rate",
         notes=_rate_notes,
@@ -199,7 +199,7 @@ ITEMS: tuple[Item, ...] = (
         "joint friction makes no difference while the input is not saturated",
         Claim("does not really make a difference"),
         None,
-        lambda: all(moved(n, "viscous", VISCOUS) < BAND for n in RUNS),
+        lambda: all(moved(n, "viscous", VISCOUS) < SETTLED_BAND for n in RUNS),
         reason="it adds to K_d: a tenth of K_d moves the curves by 3 to 6 % of the largest step",
         faults=("§6.1.2: friction said to make no difference",),
         rule=f"no curve moves by 2 % of the largest step with viscous friction of {VISCOUS:g} N m s/rad, a tenth of "

@@ -26,7 +26,7 @@ from armwright.robot.kernels import kernel
 from armwright.spatial import cylinder_inertia
 from armwright.studies.doc002_irb140.open_loop import u_des
 from armwright.studies.doc002_irb140.setting import CYLINDERS, MASSES, RUNS, K_d, K_p, arm, q_down, q_t, qd_t
-from armwright.studies.doc002_irb140.twin import KINDS, STEP, closed_twins, run_twin
+from armwright.studies.doc002_irb140.twin import KINDS, TWIN_STEP, closed_twins, run_twin
 from armwright.studies.operation_counts import bare, pair, table_6_2, tally
 from armwright.studies.study import Claim, Item, Undetermined
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 Term = tuple[tuple[int, ...], tuple[int, ...]]
 Sum = dict[Term, complex]
 Vector = list[Sum]
-NONE = (0,) * 6
+NO_EXPONENTS = (0,) * 6
 DUST = 1e-12  # what exact arithmetic would cancel; the smallest real coefficient is above 1e-5
 GRAVITY_SYMBOL, ACCELERATION = 20, 10  # velocities are 1…6, accelerations 11…16 in a monomial
-TURN = ((1, 0, 0), (0, 0, -1), (0, 1, 0))
-STRAIGHT = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
-FRAMES = (TURN, STRAIGHT, TURN, TURN, TURN, STRAIGHT)
+TURNED_FRAME = ((1, 0, 0), (0, 0, -1), (0, 1, 0))
+STRAIGHT_FRAME = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+FRAMES = (TURNED_FRAME, STRAIGHT_FRAME, TURNED_FRAME, TURNED_FRAME, TURNED_FRAME, STRAIGHT_FRAME)
 """Constant factor of R_{i−1}^i = Rz(q_i)·…, as printed."""
 AXES = (1, 2, 1, 1, 1, 2)
 """Which axis of frame i joint i turns about: b_i."""
@@ -121,12 +121,12 @@ class Algebra:
 
 def number(x: float) -> Sum:
     """Return a constant."""
-    return {((), NONE): complex(x)} if x else {}
+    return {((), NO_EXPONENTS): complex(x)} if x else {}
 
 
 def symbol(name: int) -> Sum:
     """Return a velocity, an acceleration or g."""
-    return {((name,), NONE): 1.0 + 0.0j}
+    return {((name,), NO_EXPONENTS): 1.0 + 0.0j}
 
 
 def _vector(values: Sequence[float] | None) -> Vector:
@@ -197,9 +197,9 @@ def _tally(sums: Sequence[Sum]) -> TermTally:
     terms = arguments = factors = 0
     for one in sums:
         for (monomial, k), c in one.items():
-            if k < NONE:
+            if k < NO_EXPONENTS:
                 continue  # the other half of a cosine or sine
-            copies = (c.real != 0.0) + (c.imag != 0.0 and k != NONE)
+            copies = (c.real != 0.0) + (c.imag != 0.0 and k != NO_EXPONENTS)
             angles = [x for x in k if x]
             terms += copies
             arguments += copies * (max(len(angles) - 1, 0) + sum(abs(x) > 1 for x in angles))
@@ -341,7 +341,7 @@ def _open_notes() -> list[str]:
 
 def _closed_notes() -> list[str]:
     lines = [
-        f"ours, all three runs of 5 s side by side by RK4 of {1e3 * STEP:g} ms: {kind} {run.seconds:.3f} s "
+        f"ours, all three runs of 5 s side by side by RK4 of {1e3 * TWIN_STEP:g} ms: {kind} {run.seconds:.3f} s "
         f"({run.evaluations:,} evaluations a run)"
         for kind, run in closed_twins().items()
     ]

@@ -22,7 +22,7 @@ from armwright.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NUDGE = 1e-9
+NEIGHBOUR_DISTANCE = 1e-9
 GROWN = 1e-3  # beyond this a perturbation is no longer small
 
 
@@ -50,7 +50,7 @@ def falling() -> Recording:
 @cache
 def hanging() -> Recordings:
     """Return OL2 for six seconds: the run itself, and six neighbours a NUDGE away in one joint each (a batch)."""
-    starts = q_down + np.concatenate([np.zeros((1, 6)), NUDGE * np.eye(6)])
+    starts = q_down + np.concatenate([np.zeros((1, 6)), NEIGHBOUR_DISTANCE * np.eye(6)])
     return simulate(arm(), _constant(u_des()), None, 6.0, q0=starts, count=len(starts), substeps=8)
 
 
@@ -97,7 +97,7 @@ def controllability_rank(q: Array) -> int:
 def sensitivity() -> tuple[Array, Array]:
     """Return time and largest growth ‖δq(t)‖/NUDGE of the six neighbours of OL2."""
     run = hanging()
-    return np.asarray(run[0].time), np.linalg.norm(run["q"][1:] - run["q"][0], axis=2).max(axis=0) / NUDGE
+    return np.asarray(run[0].time), np.linalg.norm(run["q"][1:] - run["q"][0], axis=2).max(axis=0) / NEIGHBOUR_DISTANCE
 
 
 def finite_time_exponent(start: float, end: float) -> float:
@@ -110,7 +110,7 @@ def finite_time_exponent(start: float, end: float) -> float:
 def chaos() -> tuple[float, float]:
     """Start [s] and rate [1/s] of the half second of fastest growth, while perturbations are small."""
     t, growth = sensitivity()
-    small = t[: int(np.argmax(NUDGE * growth > GROWN))]
+    small = t[: int(np.argmax(NEIGHBOUR_DISTANCE * growth > GROWN))]
     starts = small[(small >= 1.0) & (small <= small[-1] - 0.5)][::10]
     rates = [finite_time_exponent(s, s + 0.5) for s in starts]
     best = int(np.argmax(rates))
@@ -200,12 +200,12 @@ def _draw_sensitivity() -> Figure:
     left.set_ylabel("position [rad]")
     left.legend(loc="lower left", handlelength=1.2)
     t, growth = sensitivity()
-    right.semilogy(t[1:], NUDGE * growth[1:], color="#0072b2", label="start 1e-9 rad away")
+    right.semilogy(t[1:], NEIGHBOUR_DISTANCE * growth[1:], color="#0072b2", label="start 1e-9 rad away")
     s, apart = formulations_apart()
     right.semilogy(s, np.maximum(apart, 1e-17), color="#d55e00", label="Newton–Euler − exponentials")
     begin, rate = chaos()
     for start, slope, length in ((1.0, finite_time_exponent(1.0, 3.5), 2.5), (begin, rate, 0.5)):
-        base = NUDGE * growth[round(1000 * start)] * 30.0
+        base = NEIGHBOUR_DISTANCE * growth[round(1000 * start)] * 30.0
         line = np.array([start, start + length])
         right.semilogy(
             line, base * np.exp(slope * (line - start)), color="#4d4d4d", linestyle=(0, (4, 2)), linewidth=1.0

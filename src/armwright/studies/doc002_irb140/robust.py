@@ -43,7 +43,7 @@ SPREAD, PAYLOAD, COUNT = 0.3, 6.0, 32
 LOAD_OFFSET = (0.0, 0.0, 0.05)
 """Centre of the payload beyond the flange [m], tool axes."""
 q_goal = np.array([1.2, 0.6, -0.8, 1.0, 0.8, -1.5])
-MOVE, DURATION = 1.2, 2.0
+MOVE_SECONDS, RUN_SECONDS = 1.2, 2.0
 
 
 @cache
@@ -68,7 +68,7 @@ def _disturbed(rng: np.random.Generator, payload: float) -> Robot:
 @cache
 def path() -> Trajectory:
     """Return the motion to follow: a quintic within the data sheet's ranges and speeds, then rest."""
-    return quintic(np.zeros(6), q_goal, MOVE)
+    return quintic(np.zeros(6), q_goal, MOVE_SECONDS)
 
 
 @cache
@@ -87,14 +87,14 @@ def torque_errors(q: Array, qd: Array, qd_r: Array, qdd_r: Array) -> Array:
 @cache
 def mismatch() -> Array:
     """Return the largest |d_i| (6,) [N m] along the reference over all arms: what the nominal model gets wrong."""
-    ref = path().evaluate(np.linspace(0.0, MOVE, 61))
+    ref = path().evaluate(np.linspace(0.0, MOVE_SECONDS, 61))
     return np.asarray(np.abs(torque_errors(ref.q, ref.qd, ref.qd, ref.qdd)).max(axis=(0, 1)))
 
 
 @cache
 def inertia_ratio() -> tuple[float, float]:
     """Return smallest and largest ‖M⁻¹M̂ − 1‖ over the arms, along the reference; Lyapunov redesign needs < 1."""
-    q = path().evaluate(np.linspace(0.0, MOVE, 7)).q
+    q = path().evaluate(np.linspace(0.0, MOVE_SECONDS, 7)).q
     nominal = mass_matrix(arm(), q)
     Y = kernel(arm(), body_regressor, gravity=False)(
         q[:, None], np.zeros(6), np.eye(6)
@@ -104,11 +104,11 @@ def inertia_ratio() -> tuple[float, float]:
     return float(off.min()), float(off.max())
 
 
-RATE = 4000.0
+ROBUST_RATE = 4000.0
 K = np.array([40.0, 60.0, 30.0, 2.0, 0.6, 0.05])
 LAMBDA = 10.0
 LAYER = np.array([0.3, 0.3, 0.3, 0.3, 0.6, 0.6])
-THIN = 30.0  # times thinner: a boundary layer that the sampling cannot resolve
+THIN_LAYER_FACTOR = 30.0  # times thinner: a boundary layer that the sampling cannot resolve
 
 
 def rho() -> Array:
@@ -122,7 +122,7 @@ PD, SLIDING, THIN_SLIDING = "PD + g(q), thesis's gains", "sliding mode", "slidin
 def laws() -> dict[tuple[str, ...], Law]:
     """Return names → law; two names share the gains of both, each for half of a batch. All but PD have 10 rad/s."""
     gains = frequency_gains(LAMBDA)
-    layers = np.repeat([LAYER, LAYER / THIN], COUNT, axis=0)
+    layers = np.repeat([LAYER, LAYER / THIN_LAYER_FACTOR], COUNT, axis=0)
     return {
         (PD,): pd_gravity(K_p, K_d),
         ("computed torque",): computed_torque(*gains),
@@ -162,8 +162,8 @@ def scores() -> dict[str, Score]:
         if names == (PD,):
             options: dict[str, Any] = {"continuous": True, "integrator": "rodas3", "rate": 1000.0}
         else:
-            options = {"rate": RATE, "check_step": False}  # the thin layer is meant to chatter
-        runs = simulate(arms() * len(names), law, path(), DURATION, q0=np.zeros(6), model=arm(), **options)
+            options = {"rate": ROBUST_RATE, "check_step": False}  # the thin layer is meant to chatter
+        runs = simulate(arms() * len(names), law, path(), RUN_SECONDS, q0=np.zeros(6), model=arm(), **options)
         for k, name in enumerate(names):
             part = slice(k * COUNT, (k + 1) * COUNT)
             signals = {key: runs[key][part] for key in ("q", "qd", "error", "tau")}
@@ -173,7 +173,7 @@ def scores() -> dict[str, Score]:
 
 def _score(time: Array, signals: dict[str, Array], *, met: bool) -> Score:
     error, tau = signals["error"], signals["tau"]
-    variation = np.median(np.abs(np.diff(tau, axis=1)).sum(axis=1), axis=0) / DURATION
+    variation = np.median(np.abs(np.diff(tau, axis=1)).sum(axis=1), axis=0) / RUN_SECONDS
     return Score(
         time,
         np.abs(error).max(axis=2),

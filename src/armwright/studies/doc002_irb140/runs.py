@@ -13,8 +13,8 @@ from armwright.simulation import simulate, with_storage
 from armwright.studies.doc002_irb140.setting import RUNS, K_d, K_p, arm
 from armwright.types import Array
 
-RATE = 10_000.0  # samples per second: the peaks of joints 5 and 6 come within half a millisecond
-BAND, STILL = 0.02, 0.02
+RUN_RATE = 10_000.0  # samples per second: the peaks of joints 5 and 6 come within half a millisecond
+SETTLED_BAND, STILL_JOINT_BAND = 0.02, 0.02
 """Settled: within 2 % of the joint's step, or 0.02 rad for a joint that should not move."""
 
 
@@ -24,19 +24,19 @@ def run(name: str) -> Recording:
     law = pd_gravity(K_p, K_d)
     q_init, q_ref = RUNS[name]
     return with_storage(
-        simulate(arm(), law, q_ref, 5.0, q0=q_init, continuous=True, integrator="rodas3-adaptive", rate=RATE), law
+        simulate(arm(), law, q_ref, 5.0, q0=q_init, continuous=True, integrator="rodas3-adaptive", rate=RUN_RATE), law
     )
 
 
-def settling(name: str, band: float = BAND) -> Array:
+def settling(name: str, band: float = SETTLED_BAND) -> Array:
     """Return the last time [s] at which each joint (6,) is outside its band."""
     return settled(name, run(name), band)
 
 
-def settled(name: str, recording: Recording, band: float = BAND) -> Array:
+def settled(name: str, recording: Recording, band: float = SETTLED_BAND) -> Array:
     """Return the same of another recording from the same start to the same goal."""
     step = np.abs(RUNS[name].q_ref - RUNS[name].q_init)
-    outside = np.abs(recording["error"]) > np.where(step > 0.0, band * step, band * STILL / BAND)
+    outside = np.abs(recording["error"]) > np.where(step > 0.0, band * step, band * STILL_JOINT_BAND / SETTLED_BAND)
     return np.array([recording.time[np.flatnonzero(column)[-1]] if column.any() else 0.0 for column in outside.T])
 
 
@@ -61,7 +61,7 @@ def speed_limits() -> Array:
 
 def at(name: str, t: float, signal: str = "q") -> Array:
     """Return a signal of a run at time t [s]."""
-    return np.asarray(run(name)[signal][round(RATE * t)])
+    return np.asarray(run(name)[signal][round(RUN_RATE * t)])
 
 
 def errors_at(name: str) -> list[float]:
@@ -87,7 +87,7 @@ def dissipation_error(name: str) -> float:
 
     recording = run(name)
     V, power = recording["storage"], np.einsum("ti,i,ti->t", recording["qd"], K_d, recording["qd"])
-    first = round(0.002 * RATE)
+    first = round(0.002 * RUN_RATE)
     lost = cumulative_simpson(power[first:], x=recording.time[first:], initial=0.0)
     return float(np.abs(V[first] - V[first:] - lost).max() / V[0])
 

@@ -26,8 +26,8 @@ from armwright.simulation.system import System
 from armwright.studies.doc002_irb140.setting import RUNS, K_d, K_p, arm
 from armwright.types import Array, Traced
 
-STEP = 1e-4
-SUBSTEPS = 10
+TWIN_STEP = 1e-4
+TWIN_SUBSTEPS = 10
 
 
 class ExponentialArm(System):
@@ -55,10 +55,10 @@ def _plan(kind: str) -> LoopPlan:
 
     def step(x: Traced, target: Traced, torque: Traced, closed: Traced) -> Traced:
         def command(t: Traced, q: Traced, qd: Traced) -> Traced:
-            signals = {"arm": model, "t": t, "q": q, "qd": qd, "ref": Reference(target, still, still), "dt": STEP}
+            signals = {"arm": model, "t": t, "q": q, "qd": qd, "ref": Reference(target, still, still), "dt": TWIN_STEP}
             return torque + closed[0] * run_law(law, signals, law.gains, {})[0]
 
-        return integrate(KINDS[kind](tree, command), 0.0, x, STEP)[0]
+        return integrate(KINDS[kind](tree, command), 0.0, x, TWIN_STEP)[0]
 
     slots = {"x": 12, "target": 6, "torque": 6, "closed": 1}
     program = trace(step, {name: (size,) for name, size in slots.items()}, name="step")
@@ -86,15 +86,15 @@ def run_twin(kind: str, starts: Array, targets: Array, duration: float, *, close
         closed: whether PD + gravity acts.
     """
     loop = CompiledLoop(_plan(kind), len(starts))
-    ticks = round(duration / (STEP * SUBSTEPS))
+    ticks = round(duration / (TWIN_STEP * TWIN_SUBSTEPS))
     loop.set("x", np.concatenate([starts, np.zeros_like(starts)], axis=1))
     loop.set("target" if closed else "torque", targets)
     loop.set("closed", [1.0 if closed else 0.0])
     begin = time.perf_counter()
-    record, _ = loop.run(ticks, substeps=SUBSTEPS)
+    record, _ = loop.run(ticks, substeps=TWIN_SUBSTEPS)
     seconds = time.perf_counter() - begin
-    instants = np.arange(ticks, dtype=np.float64) * (STEP * SUBSTEPS)
-    return Twin(instants, record[:, :, :6], seconds, 4 * ticks * SUBSTEPS)
+    instants = np.arange(ticks, dtype=np.float64) * (TWIN_STEP * TWIN_SUBSTEPS)
+    return Twin(instants, record[:, :, :6], seconds, 4 * ticks * TWIN_SUBSTEPS)
 
 
 @cache

@@ -24,7 +24,7 @@ PRINTED_TABLE = np.array(  # alpha_i, d_i, offset of theta_i, r_i
         [0.0, 0.0, 0.0, 0.1],
     ]
 )
-SAMPLE = np.array([0.3, -0.4, -1.1, 0.7, 0.5, -0.9])
+SAMPLE_CONFIGURATION = np.array([0.3, -0.4, -1.1, 0.7, 0.5, -0.9])
 
 
 def elementary_transform_as_published(alpha: float, d: float, theta: float, r: float) -> Array:
@@ -155,8 +155,8 @@ ITEMS: tuple[Item, ...] = (
         "Q3a",
         "product of the elementary transforms",
         Formula("g_0E = T_01 … T_56 T_6E"),
-        lambda: g_0E_as_published(SAMPLE),
-        lambda: fk(arm(), SAMPLE),
+        lambda: g_0E_as_published(SAMPLE_CONFIGURATION),
+        lambda: fk(arm(), SAMPLE_CONFIGURATION),
         notes=_closed_form_note,
     ),
     Item(

@@ -25,7 +25,7 @@ from armwright.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TOLERANCE = 1e-6  # relative, of the proofs: more digits than are printed
+PROOF_TOLERANCE = 1e-6  # relative, of the proofs: more digits than are printed
 LAST = "Q14: the search returns the last point of its grid"
 
 
@@ -59,14 +59,14 @@ def g_b_as_published() -> float:
 @cache
 def inertia_bounds() -> MassMatrixBounds:
     """Return proved bounds mu1 and mu2 of the eigenvalues of A(q) over the joint limits."""
-    return mass_matrix_bounds(arm(), tolerance=TOLERANCE)
+    return mass_matrix_bounds(arm(), tolerance=PROOF_TOLERANCE)
 
 
 @cache
 def certificate(name: str, norm: float = 1) -> Certificate:
     """Return the proved bound "mu1", "mu2" or "g_b" over the joint limits."""
     if name == "g_b":
-        return gravity_bound(arm(), norm=norm, tolerance=TOLERANCE)
+        return gravity_bound(arm(), norm=norm, tolerance=PROOF_TOLERANCE)
     return inertia_bounds()[("mu1", "mu2").index(name)]
 
 

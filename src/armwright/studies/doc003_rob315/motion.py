@@ -19,7 +19,7 @@ from armwright.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-GAMMA = np.array([10.0, 120.0, 15.0, -3.0, 2.0, 1.0])
+GIVEN_TORQUES = np.array([10.0, 120.0, 15.0, -3.0, 2.0, 1.0])
 D = q_df - q_di
 
 
@@ -31,9 +31,9 @@ def block_as_published(q: Array, qd: Array, gamma: Array) -> Array:
 
 def what_the_block_is() -> str:
     """Return which of the library's models has the block's numbers."""
-    qdd = block_as_published(q_i, qd_used, GAMMA)
-    forward = np.allclose(qdd, forward_dynamics(arm(), q_i, qd_used, GAMMA), rtol=1e-9)
-    inverse = np.allclose(qdd, inverse_dynamics(arm(), q_i, qd_used, GAMMA), rtol=1e-9)
+    qdd = block_as_published(q_i, qd_used, GIVEN_TORQUES)
+    forward = np.allclose(qdd, forward_dynamics(arm(), q_i, qd_used, GIVEN_TORQUES), rtol=1e-9)
+    inverse = np.allclose(qdd, inverse_dynamics(arm(), q_i, qd_used, GIVEN_TORQUES), rtol=1e-9)
     return "forward (direct) dynamic model" if forward and not inverse else "inverse dynamic model"
 
 
@@ -128,8 +128,8 @@ ITEMS: tuple[Item, ...] = (
         "Q17a",
         "acceleration from torque",
         Formula("qdd = A⁻¹(Γ − C qd − G − Γ_f)", "rad/s²"),
-        lambda: block_as_published(q_i, qd_used, GAMMA),
-        lambda: forward_dynamics(arm(), q_i, qd_used, GAMMA),
+        lambda: block_as_published(q_i, qd_used, GIVEN_TORQUES),
+        lambda: forward_dynamics(arm(), q_i, qd_used, GIVEN_TORQUES),
         notes=_dynamics_notes,
     ),
     Item(

@@ -12,7 +12,7 @@ from armwright.dynamics import gravity_torque
 from armwright.kinematics import analytic_jacobian, fk, jacobian
 from armwright.simulation import accelerometer
 from armwright.spatial.inertia import two_cylinders
-from armwright.studies.doc004_force.setting import FIRST, model
+from armwright.studies.doc004_force.setting import PRINTED_WAYPOINT, model
 from armwright.studies.study import Claim, Formula, Item, Numbers
 from armwright.types import Array
 
@@ -29,7 +29,7 @@ def euler_rate_as_published() -> Array:
 
 
 def _zyz() -> tuple[float, float, float]:
-    R = fk(model("c"), FIRST)[:3, :3]
+    R = fk(model("c"), PRINTED_WAYPOINT)[:3, :3]
     theta = np.arctan2(np.hypot(R[0, 2], R[1, 2]), R[2, 2])
     return float(np.arctan2(R[1, 2], R[0, 2])), float(theta), float(np.arctan2(R[2, 1], -R[2, 0]))
 
@@ -37,7 +37,7 @@ def _zyz() -> tuple[float, float, float]:
 def euler_rate() -> Array:
     """Return the same from the library: ω = B (φ', θ', ψ'), B = J_ω J_a,φ⁻¹."""
     arm = model("c")
-    angular, rates = jacobian(arm, FIRST)[3:], analytic_jacobian(arm, FIRST)[3:]
+    angular, rates = jacobian(arm, PRINTED_WAYPOINT)[3:], analytic_jacobian(arm, PRINTED_WAYPOINT)[3:]
     return np.asarray(angular @ np.linalg.pinv(rates))
 
 
@@ -46,7 +46,7 @@ def gravity_as_published() -> Array:
     arm, step = model("c"), 1e-6
     out = []
     for k in range(6):
-        q = [FIRST + sign * step * np.eye(6)[k] for sign in (1.0, -1.0)]
+        q = [PRINTED_WAYPOINT + sign * step * np.eye(6)[k] for sign in (1.0, -1.0)]
         out.append((_potential(arm, q[0]) - _potential(arm, q[1])) / (2.0 * step))
     return np.array(out)
 
@@ -62,8 +62,8 @@ def _potential(arm: Any, q: Array) -> float:
 def resting_acceleration_as_published() -> float:
     """Return ‖R f − g₀‖ of a sensor at rest (5.11)."""
     arm = model("c")
-    f = accelerometer(arm, FIRST, np.zeros(6), np.zeros(6))
-    return float(np.linalg.norm(fk(arm, FIRST)[:3, :3] @ f - G0))
+    f = accelerometer(arm, PRINTED_WAYPOINT, np.zeros(6), np.zeros(6))
+    return float(np.linalg.norm(fk(arm, PRINTED_WAYPOINT)[:3, :3] @ f - G0))
 
 
 def height() -> float:
@@ -86,7 +86,9 @@ def upper_arm_centre() -> float:
 def linear_part_depends_on_euler_angles() -> bool:
     """Return whether rows 1–3 of J_a differ from J_g's anywhere: only then could its singularity spoil them."""
     arm = model("c")
-    return not np.allclose(analytic_jacobian(arm, FIRST)[:3], jacobian(arm, FIRST)[:3], atol=1e-12)
+    return not np.allclose(
+        analytic_jacobian(arm, PRINTED_WAYPOINT)[:3], jacobian(arm, PRINTED_WAYPOINT)[:3], atol=1e-12
+    )
 
 
 def _heights(mass_1: float, mass_2: float, radius: float, height_: float, com: float) -> Array:
@@ -126,7 +128,7 @@ ITEMS = (
         "potential energy and g₀ of (5.10)",
         Formula("P = Σ m_i g₀ᵀ r_i, g₀ = (0, 0, −9.81)", tolerance=1e-6),
         as_published=gravity_as_published,
-        correct=lambda: np.asarray(gravity_torque(model("c"), FIRST)),
+        correct=lambda: np.asarray(gravity_torque(model("c"), PRINTED_WAYPOINT)),
         reason="P = −Σ m g₀ᵀ r; as printed every gravity torque changes sign",
         faults=(SIGN,),
         rule="as printed by central differences, so equal to 1e-6",

@@ -15,12 +15,12 @@ from armwright.robot.measured import catalogue_drives
 from armwright.robot.model import Robot
 from armwright.types import Array
 
-FIRST = np.array([2.181661, -2.135061, -1.745329, 0.275936, -6.021385, 0.0])
+PRINTED_WAYPOINT = np.array([2.181661, -2.135061, -1.745329, 0.275936, -6.021385, 0.0])
 """[rad] The one waypoint that is printed (4.11 of our digest: the screenshot of the start)."""
-SECOND = FIRST + np.array([-1.2, 0.35, 0.55, -0.6, 0.9, 1.2])
-THIRD = FIRST + np.array([-0.6, -0.25, 0.25, 0.5, 0.3, -1.0])
-ROUTE = (FIRST, SECOND, FIRST, THIRD, FIRST, SECOND, THIRD, FIRST)
-MOVE, REST, RATE = 2.6, 0.6, 125.0
+SECOND = PRINTED_WAYPOINT + np.array([-1.2, 0.35, 0.55, -0.6, 0.9, 1.2])
+THIRD = PRINTED_WAYPOINT + np.array([-0.6, -0.25, 0.25, 0.5, 0.3, -1.0])
+ROUTE = (PRINTED_WAYPOINT, SECOND, PRINTED_WAYPOINT, THIRD, PRINTED_WAYPOINT, SECOND, THIRD, PRINTED_WAYPOINT)
+STEP_MOVE_SECONDS, STEP_REST_SECONDS, LOG_RATE = 2.6, 0.6, 125.0
 PATH = "the thesis lists no trajectory: seven moves of 3.2 s between the printed waypoint and two of ours stand for it"
 
 DRIVES = catalogue_drives("ur5")
@@ -53,18 +53,22 @@ def model(name: str) -> Robot:
 @cache
 def path() -> SampledMotion:
     """The route as trapezoids: a third accelerating, a third cruising, a third braking, then a rest; 22.4 s."""
-    step, third = 1.0 / RATE, MOVE / 3.0
-    s = np.arange(round((MOVE + REST) * RATE)) * step
-    speed = np.interp(s, [0.0, third, 2.0 * third, MOVE, MOVE + REST], [0.0, 1.5 / MOVE, 1.5 / MOVE, 0.0, 0.0])
-    top = 1.5 / MOVE / third
-    push = np.where(s < third, top, np.where(s < 2.0 * third, 0.0, np.where(s < MOVE, -top, 0.0)))
+    step, third = 1.0 / LOG_RATE, STEP_MOVE_SECONDS / 3.0
+    s = np.arange(round((STEP_MOVE_SECONDS + STEP_REST_SECONDS) * LOG_RATE)) * step
+    speed = np.interp(
+        s,
+        [0.0, third, 2.0 * third, STEP_MOVE_SECONDS, STEP_MOVE_SECONDS + STEP_REST_SECONDS],
+        [0.0, 1.5 / STEP_MOVE_SECONDS, 1.5 / STEP_MOVE_SECONDS, 0.0, 0.0],
+    )
+    top = 1.5 / STEP_MOVE_SECONDS / third
+    push = np.where(s < third, top, np.where(s < 2.0 * third, 0.0, np.where(s < STEP_MOVE_SECONDS, -top, 0.0)))
     share = np.where(
         s < third,
         0.5 * top * s**2,
         np.where(
             s < 2.0 * third,
-            0.5 * top * third**2 + 1.5 / MOVE * (s - third),
-            1.0 - 0.5 * top * np.maximum(MOVE - s, 0.0) ** 2,
+            0.5 * top * third**2 + 1.5 / STEP_MOVE_SECONDS * (s - third),
+            1.0 - 0.5 * top * np.maximum(STEP_MOVE_SECONDS - s, 0.0) ** 2,
         ),
     )
     q, qd, qdd = [], [], []
