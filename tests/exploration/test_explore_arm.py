@@ -23,7 +23,8 @@ from armwright.exploration.exploration_result import OUTCOMES
 from armwright.exploration.explore_options import ArmTask, Budget, GridTask
 from armwright.exploration.pictures.exploration_report import exploration_stage
 from armwright.kinematics import fk, fk_all
-from armwright.planning import FELT, FREE, UNKNOWN, RRTConnect, WholeArm, spheres
+from armwright.planning import RRTConnect, WholeArm, spheres
+from armwright.planning.grid.grid_map import FELT, FREE, UNKNOWN
 from armwright.planning.joint.whole_arm import KnownArm
 from armwright.planning.obstacles import contact_capsules
 from armwright.robot.load import load

@@ -14,10 +14,8 @@ from armwright.contact.monitor_run import MonitorStream, run_monitors
 from armwright.contact.observers import geared_momentum_observer
 from armwright.errors import InputError
 from armwright.identify import (
-    Feeler,
     Known,
     Log,
-    direct_residuals,
     feel,
     feel_stream,
     fit,
@@ -29,7 +27,8 @@ from armwright.identify import (
     save_model,
     with_bands,
 )
-from armwright.identify.external_torque import Evenly
+from armwright.identify.external_torque import Evenly, direct_residuals
+from armwright.identify.feeling import Feeler
 from armwright.identify.felt_contacts import wrench_at
 from armwright.identify.felt_report import felt_report, felt_stage
 from armwright.identify.gear_friction import hysteresis

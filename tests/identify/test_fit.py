@@ -16,18 +16,18 @@ from armwright.identify import (
     Log,
     cross_check,
     fit,
-    gains_from_targets,
     payload,
     predict_currents,
     refit_friction,
-    repeat_floor,
     validate,
 )
 from armwright.identify.consistent_bodies import consistent_parameters, pseudo_inertia
+from armwright.identify.drive_gains import gains_from_targets
 from armwright.identify.filtered_log import even_samples
 from armwright.identify.gear_friction import GearFriction, hysteresis
 from armwright.identify.gram_matrices import accumulate
 from armwright.identify.identifiable import structure
+from armwright.identify.validation import repeat_floor
 from support.simulated_logs import gear_friction, motion, sheet_of, simulated_log, true_arm
 
 GAINS = np.array([12.0, 12.0, 10.0])

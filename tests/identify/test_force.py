@@ -8,7 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from armwright.identify import Known, direct_residuals, fit, residuals, tool_wrenches
+from armwright.identify import Known, fit, residuals, tool_wrenches
+from armwright.identify.external_torque import direct_residuals
 from armwright.identify.gear_friction import GearFriction
 from support.simulated_logs import gear_friction, sheet_of, simulated_log, true_arm
 

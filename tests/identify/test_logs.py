@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from armwright.errors import InputError
-from armwright.identify import Columns, Log, even_samples, read_log
+from armwright.identify import Columns, Log, read_log
 from armwright.identify.current_log import in_order
-from armwright.identify.filtered_log import derivative, low_pass
+from armwright.identify.filtered_log import derivative, even_samples, low_pass
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Signal
 from support.simulated_logs import motion

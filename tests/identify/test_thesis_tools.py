@@ -9,8 +9,9 @@ from scipy.integrate import solve_ivp
 
 import armwright as aw
 from armwright.errors import InputError
-from armwright.identify import check_accelerometer, pd_gains
+from armwright.identify.controller_gains import pd_gains
 from armwright.identify.filtered_log import low_pass
+from armwright.identify.imu_check import check_accelerometer
 from armwright.simulation import accelerometer
 from support.simulated_logs import motion
 

@@ -16,7 +16,6 @@ from armwright.identify import (
     Load,
     feel,
     fit,
-    gains_from_targets,
     learn_bands,
     payload,
     predict_currents,
@@ -24,6 +23,7 @@ from armwright.identify import (
     residuals,
     with_bands,
 )
+from armwright.identify.drive_gains import gains_from_targets
 from support.places import SHARED
 
 FOLDER = SHARED / "data" / "ur10e"

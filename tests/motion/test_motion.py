@@ -12,6 +12,7 @@ import armwright as aw
 from armwright import motion
 from armwright.errors import InputError, NotSupportedError
 from armwright.motion import Trajectory
+from armwright.motion.scaling import velocity_factor
 
 RNG = np.random.default_rng(7)
 Q0, Q1, V0, V1, A0, A1 = RNG.normal(size=(6, 4))
@@ -170,7 +171,7 @@ def test_sample_and_scale():
     a, b = slow.evaluate(2 * t), m.evaluate(t)
     for k, (x, y) in enumerate(zip(a, b, strict=True)):
         np.testing.assert_allclose(x * 2.0**k, y, atol=1e-10)
-    assert motion.velocity_factor(m, velocity=m.peaks().qd) == pytest.approx(1.0)
+    assert velocity_factor(m, velocity=m.peaks().qd) == pytest.approx(1.0)
 
 
 def test_frozen():

@@ -12,7 +12,9 @@ import armwright as aw
 from armwright import motion
 from armwright.errors import InputError
 from armwright.motion import cartesian_motion as cartesian
+from armwright.motion.arm_limits import torque_limits
 from armwright.motion.path_speeds import largest_speeds, largest_speeds_toppra
+from armwright.motion.scaling import torque_factor
 
 PLANAR, UR5 = aw.load("planar2"), aw.load("ur5")
 Q = np.array([0.3, -1.1, 1.2, 0.4, 0.9, -0.5])
@@ -45,9 +47,9 @@ def rows(a, b, c):
             r"velocity: expected one limit or shape \(2,\)",
         ),
         (lambda: motion.quintic_spline([A, B, A], 1.0, accelerations=np.zeros((3, 2))), "a 'smooth' spline chooses"),
-        (lambda: motion.torque_limits(without_limits(np.inf)), r"no torque limits; give them as torque=… .*\(2,\)"),
-        (lambda: motion.torque_limits(without_limits(0.0)), "joint 'joint_1' of 'planar2' has torque limit 0"),
-        (lambda: motion.torque_factor(FREE, motion.hold(A, 1.0), 1.0), "it needs no torque at all"),
+        (lambda: torque_limits(without_limits(np.inf)), r"no torque limits; give them as torque=… .*\(2,\)"),
+        (lambda: torque_limits(without_limits(0.0)), "joint 'joint_1' of 'planar2' has torque limit 0"),
+        (lambda: torque_factor(FREE, motion.hold(A, 1.0), 1.0), "it needs no torque at all"),
         (lambda: motion.time_optimal(PLANAR, [A, B, A + 0.5], 50.0, iterations=0), "0 solutions have not settled"),
         (lambda: MOVE.within([0.5, 1.5]), r"fractions: expected a vector of numbers in \[0, 1\]"),
         (lambda: MOVE.then(MOVE, order=3), "then: order must be 0, 1 or 2, got 3"),

@@ -12,6 +12,7 @@ import pytest
 import armwright as aw
 from armwright import motion
 from armwright.errors import InputError, NotSupportedError
+from armwright.motion.arm_limits import torque_limits
 from armwright.motion.path_speeds import largest_speeds
 
 START, GOAL = np.array([-1.0, 0, -1, -1, -1, -1]), np.array([0.0, 1, 0, 0, 0, 0])
@@ -86,7 +87,7 @@ def test_torque_that_cannot_even_hold_the_arm_is_refused(cea):
 def test_coupled_motors_count():
     """RL15: motor torques are gear^-T tau, with coupling between joints, and gears that rub by the load they carry."""
     robot = aw.load("rl15")
-    limits = motion.torque_limits(robot)
+    limits = torque_limits(robot)
     assert any(label.startswith("motor") for label in limits.labels)
     m = motion.quintic(np.zeros(6), 0.5 * np.ones(6), 0.8)
     t = np.linspace(0, 0.8, 4001)[1:-1]
@@ -220,7 +221,7 @@ def test_what_cannot_be_planned_is_refused(cea, monkeypatch):
         (lambda: motion.time_optimal(cea, [START, GOAL], solver="magic"), "solver must be"),
         (lambda: motion.torque_use(cea, motion.hold([0.0], 1.0)), "1 joints"),
         (lambda: motion.minimum_duration(cea, START, START), "coincide"),
-        (lambda: motion.torque_limits(aw.load("planar2"), [1.0]), "torque"),
+        (lambda: torque_limits(aw.load("planar2"), [1.0]), "torque"),
     ):
         with pytest.raises(InputError, match=says):
             call()

@@ -21,20 +21,17 @@ from armwright.planning import (
     OMPLConnect,
     RRTConnect,
     WholeArm,
-    cells_as_boxes,
     configuration_map,
-    contact_capsules,
     floor,
     free_motion,
     grid_map,
     obstacles_of,
     planner,
-    point_clearance,
     rrt_connect,
     spheres,
     true_map,
-    vertical_cylinders,
 )
+from armwright.planning.obstacles import cells_as_boxes, contact_capsules, point_clearance, vertical_cylinders
 from armwright.studies.doc000_collision.setting import patch
 from armwright.world import LinkCapsules, link_capsules, link_ends
 from armwright.world.segments import segment_box, segment_point, segment_segment

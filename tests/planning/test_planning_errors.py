@@ -14,22 +14,20 @@ from armwright.errors import InputError, NotSupportedError
 from armwright.planning import (
     Hopfield,
     KnownArm,
-    Neighbourhood,
     Obstacles,
     OMPLConnect,
     WholeArm,
-    densified,
     grid_map,
-    inflate,
-    lyapunov,
-    moore,
-    point_clearance,
     rrt_connect,
-    segment_cells,
     spheres,
-    von_neumann,
     waypoint_motion,
 )
+from armwright.planning.grid.grid_map import inflate
+from armwright.planning.grid.hopfield import lyapunov
+from armwright.planning.grid.line_of_sight import segment_cells
+from armwright.planning.grid.neighbourhood import Neighbourhood, moore, von_neumann
+from armwright.planning.obstacles import point_clearance
+from armwright.planning.waypoints import densified
 
 UR5, PLANAR = aw.load("ur5"), aw.load("planar2")
 MAP = grid_map((4, 4))

@@ -13,7 +13,8 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.graph.pair_minimum import LeastKernel, Pairs, proved_way
-from armwright.planning import KnownArm, Obstacles, RRTConnect, WholeArm, contact_capsules, floor, spheres
+from armwright.planning import KnownArm, Obstacles, RRTConnect, WholeArm, floor, spheres
+from armwright.planning.obstacles import contact_capsules
 from armwright.world import link_capsules
 
 SIZES = (1, 2, 3, 7, 8, 9, 15, 16, 17, 40)

@@ -10,18 +10,10 @@ import pytest
 from scipy.sparse.csgraph import dijkstra as scipy_dijkstra
 
 from armwright.errors import ArmwrightWarning, InputError
-from armwright.planning import (
-    AStar,
-    Dijkstra,
-    Hopfield,
-    link_matrix,
-    lyapunov,
-    moore,
-    stability,
-)
-from armwright.planning.grid.hopfield import path_cost
+from armwright.planning import AStar, Dijkstra, Hopfield
+from armwright.planning.grid.hopfield import link_matrix, lyapunov, path_cost, stability
 from armwright.planning.grid.hopfield_sweeps import relax, sweep
-from armwright.planning.grid.neighbourhood import Neighbourhood, neighbourhood, von_neumann
+from armwright.planning.grid.neighbourhood import Neighbourhood, moore, neighbourhood, von_neumann
 from armwright.planning.grid.path_plan import problem
 from armwright.studies.doc000_collision.hopfield_published import HopfieldPublished, display, inputs
 from armwright.studies.doc000_collision.setting import patch

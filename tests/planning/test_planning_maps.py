@@ -11,19 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from armwright.errors import InputError
-from armwright.planning import (
-    FELT,
-    FREE,
-    UNKNOWN,
-    Grid,
-    GridMap,
-    back_off,
-    contact_point,
-    grid_map,
-    inflate,
-    mark,
-    nearest_free,
-)
+from armwright.planning import Grid, GridMap, grid_map, mark
+from armwright.planning.grid.grid_map import FELT, FREE, UNKNOWN, inflate
+from armwright.planning.grid.map_marking import back_off, contact_point, nearest_free
 from armwright.studies.doc000_collision.setting import patch, step_back
 
 

@@ -13,18 +13,9 @@ from hypothesis import strategies as st
 
 import armwright as aw
 from armwright.errors import InputError
-from armwright.planning import (
-    Hopfield,
-    blocked_on_the_way,
-    cut_corners,
-    densified,
-    joint_waypoints,
-    path_points,
-    plan_motion,
-    sees,
-    segment_cells,
-    waypoint_motion,
-)
+from armwright.planning import Hopfield, plan_motion, waypoint_motion
+from armwright.planning.grid.line_of_sight import cut_corners, sees, segment_cells
+from armwright.planning.waypoints import blocked_on_the_way, densified, joint_waypoints, path_points
 from armwright.studies.doc000_collision.hopfield_published import HopfieldPublished
 from armwright.studies.doc000_collision.setting import GOAL_CELL, START_CELL, R_t, generated, patch
 

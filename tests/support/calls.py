@@ -8,6 +8,8 @@ import numpy as np
 import armwright as aw
 from armwright import contact, control, motion, planning, programs, simulation, world
 from armwright.contact import detectors, observers
+from armwright.motion.scaling import torque_factor
+from armwright.planning.grid.map_marking import nearest_free
 
 UR5, PLANAR = aw.load("ur5"), aw.load("planar2")
 PROGRAM = "G21\nG1 X100 Y200 Z300 F600\n"
@@ -195,8 +197,8 @@ CALLS = {
         motion.jerk_limited,
         {"q0": TWO, "q1": TWO + 1.0, "velocity": 1.0, "acceleration": 1.0, "jerk": 5.0},
     ),
-    "motion.torque_factor": (
-        motion.torque_factor,
+    "torque_factor": (
+        torque_factor,
         {"robot": PLANAR, "trajectory": MOTION, "torque": 50.0, "samples": 20},
     ),
     "motion.torque_use": (motion.torque_use, {"robot": PLANAR, "trajectory": MOTION, "torque": 50.0, "samples": 20}),
@@ -239,7 +241,7 @@ CALLS = {
     "detectors.cusum_detector": (detectors.cusum_detector, {"scale": 1.0, "drift": 0.5, "threshold": 5.0}),
     "planning.grid_map": (planning.grid_map, {"shape": (4, 4), "origin": (0.0, 0.0, 0.0), "cell_size": 1.0}),
     "planning.mark": (planning.mark, {"where": MAP, "point": (1.0, 1.0, 0.0)}),
-    "planning.nearest_free": (planning.nearest_free, {"where": MAP, "cell": (1, 1)}),
+    "nearest_free": (nearest_free, {"where": MAP, "cell": (1, 1)}),
     "planning.planner": (planning.planner, {"name": "astar"}),
     "planning.waypoint_motion": (planning.waypoint_motion, {"robot": PLANAR, "Q": [TWO, TWO + 0.2], "duration": 1.0}),
     "planning.rrt_connect": (

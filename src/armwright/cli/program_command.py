@@ -39,8 +39,9 @@ from armwright.errors import NotSupportedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from armwright.programs import Blend, Program, Speed, Target
+    from armwright.programs import Program, Speed
     from armwright.programs.outcome import ProgramRun
+    from armwright.programs.program import Blend, Target
     from armwright.robot.model import Robot
 
 

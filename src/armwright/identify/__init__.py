@@ -8,60 +8,45 @@ From a file to the error of the predicted currents:
     aw.identify.predict_currents(model, log).error
 """
 
-from armwright.identify.controller_gains import PdGains, pd_gains
-from armwright.identify.current_log import Dropped, Log
-from armwright.identify.drive_gains import FittedDrives, Free, FromTargets, Known, fit_current_map, gains_from_targets
-from armwright.identify.excitation import Excitation, excite
+from armwright.identify.current_log import Log
+from armwright.identify.drive_gains import FittedDrives, Free, FromTargets, Known, fit_current_map
+from armwright.identify.excitation import excite
 from armwright.identify.external_torque import (
     Residual,
-    Wrenches,
     direct_residuals,
     learn_bands,
     residuals,
     tool_wrenches,
     with_bands,
 )
-from armwright.identify.feeling import Feeler, FeltLog, feel, feel_stream
-from armwright.identify.felt_contacts import FoundContact, Ticks, ToolWrench
-from armwright.identify.filtered_log import Prepared, even_samples
+from armwright.identify.feeling import FeltLog, feel, feel_stream
+from armwright.identify.felt_contacts import FoundContact
+from armwright.identify.filtered_log import even_samples
 from armwright.identify.identified import Bands, Estimate, Identified, Load, PayloadEstimate
-from armwright.identify.imu_check import ImuCheck, check_accelerometer
 from armwright.identify.instrumental import cross_check
-from armwright.identify.log_reader import LAYOUTS, Columns, read_log
+from armwright.identify.log_reader import Columns, read_log
 from armwright.identify.model_file import load_model, save_model
 from armwright.identify.model_fit import fit, refit_friction
 from armwright.identify.payloads import payload
-from armwright.identify.validation import Held, Prediction, held_out, predict_currents, repeat_floor, validate
+from armwright.identify.validation import Prediction, predict_currents, validate
 from armwright.packages import former_names
 
 __all__ = [
-    "LAYOUTS",
     "Bands",
     "Columns",
-    "Dropped",
     "Estimate",
-    "Excitation",
-    "Feeler",
     "FeltLog",
     "FittedDrives",
     "FoundContact",
     "Free",
     "FromTargets",
-    "Held",
     "Identified",
-    "ImuCheck",
     "Known",
     "Load",
     "Log",
     "PayloadEstimate",
-    "PdGains",
     "Prediction",
-    "Prepared",
     "Residual",
-    "Ticks",
-    "ToolWrench",
-    "Wrenches",
-    "check_accelerometer",
     "cross_check",
     "direct_residuals",
     "even_samples",
@@ -70,16 +55,12 @@ __all__ = [
     "feel_stream",
     "fit",
     "fit_current_map",
-    "gains_from_targets",
-    "held_out",
     "learn_bands",
     "load_model",
     "payload",
-    "pd_gains",
     "predict_currents",
     "read_log",
     "refit_friction",
-    "repeat_floor",
     "residuals",
     "save_model",
     "tool_wrenches",
@@ -87,4 +68,28 @@ __all__ = [
     "with_bands",
 ]
 
-__getattr__ = former_names(__name__, {"Felt": "FeltLog", "Contact": "FoundContact", "prepare": "even_samples"})
+__getattr__ = former_names(
+    __name__,
+    {
+        "Felt": "FeltLog",
+        "Contact": "FoundContact",
+        "prepare": "even_samples",
+        "CurrentMap": "identify.drive_gains.CurrentMap",
+        "Dropped": "identify.current_log.Dropped",
+        "Excitation": "identify.excitation.Excitation",
+        "Feeler": "identify.feeling.Feeler",
+        "Held": "identify.validation.Held",
+        "ImuCheck": "identify.imu_check.ImuCheck",
+        "LAYOUTS": "identify.log_reader.LAYOUTS",
+        "PdGains": "identify.controller_gains.PdGains",
+        "Prepared": "identify.filtered_log.Prepared",
+        "Ticks": "identify.felt_contacts.Ticks",
+        "ToolWrench": "identify.felt_contacts.ToolWrench",
+        "Wrenches": "identify.external_torque.Wrenches",
+        "check_accelerometer": "identify.imu_check.check_accelerometer",
+        "gains_from_targets": "identify.drive_gains.gains_from_targets",
+        "held_out": "identify.validation.held_out",
+        "pd_gains": "identify.controller_gains.pd_gains",
+        "repeat_floor": "identify.validation.repeat_floor",
+    },
+)

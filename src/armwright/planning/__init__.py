@@ -8,13 +8,12 @@ from typing import Any
 from armwright.arguments import names_culprit
 from armwright.choices import GRID_PLANNERS, JOINT_PLANNERS
 from armwright.errors import InputError
+from armwright.packages import former_names
 from armwright.planning.grid.grid import Grid
-from armwright.planning.grid.grid_map import FELT, FREE, UNKNOWN, GridMap, grid_map, inflate
+from armwright.planning.grid.grid_map import GridMap, grid_map
 from armwright.planning.grid.grid_search import AStar, Dijkstra
-from armwright.planning.grid.hopfield import Hopfield, Stability, link_matrix, lyapunov, stability
-from armwright.planning.grid.line_of_sight import cut_corners, sees, segment_cells
-from armwright.planning.grid.map_marking import Marked, back_off, contact_point, mark, nearest_free
-from armwright.planning.grid.neighbourhood import Neighbourhood, moore, von_neumann
+from armwright.planning.grid.hopfield import Hopfield
+from armwright.planning.grid.map_marking import mark
 from armwright.planning.grid.path_plan import GridPlanner, PathPlan
 from armwright.planning.joint.joint_plan import JointPlan, JointPlanner
 from armwright.planning.joint.ompl_connect import OMPLConnect
@@ -23,20 +22,12 @@ from armwright.planning.joint.whole_arm import KnownArm, WholeArm, configuration
 from armwright.planning.motion_plan import MotionPlan, free_motion, plan_motion
 from armwright.planning.obstacles import (
     Obstacles,
-    cells_as_boxes,
-    contact_capsules,
     floor,
     obstacles_of,
-    point_clearance,
     spheres,
     true_map,
-    vertical_cylinders,
 )
 from armwright.planning.waypoints import (
-    blocked_on_the_way,
-    densified,
-    joint_waypoints,
-    path_points,
     waypoint_motion,
 )
 
@@ -57,11 +48,8 @@ def planner(name: str, **options: Any) -> Any:
 
 
 __all__ = [
-    "FELT",
-    "FREE",
     "GRID_PLANNERS",
     "JOINT_PLANNERS",
-    "UNKNOWN",
     "AStar",
     "Dijkstra",
     "Grid",
@@ -71,48 +59,57 @@ __all__ = [
     "JointPlan",
     "JointPlanner",
     "KnownArm",
-    "Marked",
     "MotionPlan",
-    "Neighbourhood",
     "OMPLConnect",
     "Obstacles",
     "PathPlan",
     "RRTConnect",
-    "Stability",
     "WholeArm",
-    "back_off",
-    "blocked_on_the_way",
-    "cells_as_boxes",
     "configuration_map",
-    "contact_capsules",
-    "contact_point",
-    "cut_corners",
-    "densified",
     "floor",
     "free_motion",
     "grid_map",
-    "inflate",
-    "joint_waypoints",
-    "link_matrix",
-    "lyapunov",
     "mark",
-    "moore",
-    "nearest_free",
     "obstacles_of",
-    "path_points",
     "plan_motion",
     "planner",
-    "point_clearance",
     "rrt_connect",
-    "sees",
-    "segment_cells",
     "spheres",
-    "stability",
     "true_map",
-    "vertical_cylinders",
-    "von_neumann",
     "waypoint_motion",
 ]
+
+__getattr__ = former_names(
+    __name__,
+    {
+        "FELT": "planning.grid.grid_map.FELT",
+        "FREE": "planning.grid.grid_map.FREE",
+        "Marked": "planning.grid.map_marking.Marked",
+        "Neighbourhood": "planning.grid.neighbourhood.Neighbourhood",
+        "Stability": "planning.grid.hopfield.Stability",
+        "UNKNOWN": "planning.grid.grid_map.UNKNOWN",
+        "back_off": "planning.grid.map_marking.back_off",
+        "blocked_on_the_way": "planning.waypoints.blocked_on_the_way",
+        "cells_as_boxes": "planning.obstacles.cells_as_boxes",
+        "contact_capsules": "planning.obstacles.contact_capsules",
+        "contact_point": "planning.grid.map_marking.contact_point",
+        "cut_corners": "planning.grid.line_of_sight.cut_corners",
+        "densified": "planning.waypoints.densified",
+        "inflate": "planning.grid.grid_map.inflate",
+        "joint_waypoints": "planning.waypoints.joint_waypoints",
+        "link_matrix": "planning.grid.hopfield.link_matrix",
+        "lyapunov": "planning.grid.hopfield.lyapunov",
+        "moore": "planning.grid.neighbourhood.moore",
+        "nearest_free": "planning.grid.map_marking.nearest_free",
+        "path_points": "planning.waypoints.path_points",
+        "point_clearance": "planning.obstacles.point_clearance",
+        "sees": "planning.grid.line_of_sight.sees",
+        "segment_cells": "planning.grid.line_of_sight.segment_cells",
+        "stability": "planning.grid.hopfield.stability",
+        "vertical_cylinders": "planning.obstacles.vertical_cylinders",
+        "von_neumann": "planning.grid.neighbourhood.von_neumann",
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -2,10 +2,8 @@
 """Robot programs (001): what they say, how they are planned, and whether the motors can follow."""
 
 from armwright.packages import former_names
-from armwright.programs.outcome import MotorEvent, MoveOutcome, ProgramRun, WhatWorks, run_program
+from armwright.programs.outcome import MotorEvent, ProgramRun, run_program
 from armwright.programs.program import (
-    Acceleration,
-    Blend,
     BySpeed,
     Distance,
     Duration,
@@ -13,7 +11,6 @@ from armwright.programs.program import (
     Joints,
     LeadingAxis,
     Move,
-    Note,
     Payload,
     Pose,
     Program,
@@ -21,16 +18,13 @@ from armwright.programs.program import (
     Speed,
     Stop,
     Tangent,
-    Target,
     ToolRate,
 )
 from armwright.programs.program_comparison import program_differences
-from armwright.programs.program_plan import MovePlan, ProgramPlan, plan_program
+from armwright.programs.program_plan import ProgramPlan, plan_program
 from armwright.programs.program_reader import check_program, read_program, write_program
 
 __all__ = [
-    "Acceleration",
-    "Blend",
     "BySpeed",
     "Distance",
     "Duration",
@@ -39,9 +33,6 @@ __all__ = [
     "LeadingAxis",
     "MotorEvent",
     "Move",
-    "MoveOutcome",
-    "MovePlan",
-    "Note",
     "Payload",
     "Pose",
     "Program",
@@ -51,9 +42,7 @@ __all__ = [
     "Speed",
     "Stop",
     "Tangent",
-    "Target",
     "ToolRate",
-    "WhatWorks",
     "check_program",
     "plan_program",
     "program_differences",
@@ -62,4 +51,17 @@ __all__ = [
     "write_program",
 ]
 
-__getattr__ = former_names(__name__, {"Plan": "ProgramPlan", "Event": "MotorEvent"})
+__getattr__ = former_names(
+    __name__,
+    {
+        "Plan": "ProgramPlan",
+        "Event": "MotorEvent",
+        "Acceleration": "programs.program.Acceleration",
+        "Blend": "programs.program.Blend",
+        "MoveOutcome": "programs.outcome.MoveOutcome",
+        "MovePlan": "programs.program_plan.MovePlan",
+        "Note": "programs.program.Note",
+        "Target": "programs.program.Target",
+        "WhatWorks": "programs.outcome.WhatWorks",
+    },
+)

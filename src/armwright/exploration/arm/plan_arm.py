@@ -17,7 +17,8 @@ import numpy as np
 from armwright.dynamics import mass_matrix
 from armwright.exploration.arm.touch_map import PASSED_DEPTH, RADIUS, ends_at
 from armwright.exploration.exploration_run import alarmed, hold, reference_now, wait
-from armwright.motion import time_scaled, velocity_factor
+from armwright.motion import time_scaled
+from armwright.motion.scaling import velocity_factor
 from armwright.planning.joint.rrt_connect import connected
 from armwright.planning.motion_plan import drawn_to
 from armwright.planning.waypoints import waypoint_motion

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from armwright.planning import Dijkstra, GridMap, Hopfield, lyapunov, stability
+from armwright.planning import Dijkstra, GridMap, Hopfield
+from armwright.planning.grid.hopfield import lyapunov, stability
 from armwright.planning.grid.path_plan import problem
 from armwright.studies.doc000_collision.hopfield_published import HopfieldPublished, display, inputs
 from armwright.studies.doc000_collision.setting import GOAL_CELL, START_CELL, beta, patch
