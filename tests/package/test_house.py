@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +92,145 @@ def test_files_of_tests_have_names_of_their_own():
     """Pytest imports them by name alone: of two with one name, the second is not run."""
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
     assert len(names) == len(set(names)), sorted({name for name in names if names.count(name) > 1})
+
+
+# ------------------------------------------------------------------------------------------------ one name, one thing
+CHAPTERS = re.compile(r"studies/doc\d+_")  # every document has its own setting, kinematics, runs
+STILL_TWICE = {"CurrentMap", "Estimate"}  # classes that are about to become one
+PER_FORMAT = {"Sink"}  # one for each format of recordings, found by the table of formats
+MOST_PARAMETERS = 12
+DOORS = {  # functions that a user calls with keywords: one keyword for each thing that can be chosen
+    "simulation/simulation_run.py simulate",
+    "detection/contact_study.py detection_study",
+    "programs/outcome/program_execution.py run_program",
+    "programs/program_plan.py plan_program",
+    "kinematics/inverse.py ik",
+    "identify/excitation.py excite",
+    "lab/stand.py __init__",
+}
+STILL_LONG = {  # may only shrink
+    "simulation/simulation_run.py prepare",
+    "contact/detectors/two_speed.py _detect",
+    "contact/detectors/friction_band.py _detect",
+    "contact/observers/geared_momentum.py _observe",
+}
+WITHOUT_QUANTITY = re.compile(
+    "MOST|SAME|FAR|NEAR|STILL|LIMIT|START|AROUND|MANY|CLOSE|TINY|SMALL|LONG|SHORT|BEFORE|AFTER|BEHIND|BEYOND|AWAY|APART|"
+    "AGAIN|AHEAD|ENOUGH|LEAST|FASTEST|SLOWEST|FAST|SLOW|LONGEST|SHORTEST|FEWEST|EVERY|FIRST|LAST|WITHIN|INSIDE|OUTSIDE|"
+    "SURE|ROOM|DEEP|DEEPEST|FARTHEST|FINE|FINEST|COARSE|FLAT|SOFT|HARDEST|LOST|LOOK|OFF|THIN|THICK|TURN|WORTH|HALF|"
+    "BIG|HUGE|LITTLE|MAX|MIN|MORE|LESS"
+)
+MOST_RECURRING = 90  # names of numeric constants that several files may share
+
+
+@cache
+def syntax(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def place(path):
+    return path.relative_to(ROOT / "src" / "armwright").as_posix()
+
+
+def test_every_file_has_a_name_of_its_own():
+    homes = defaultdict(list)
+    for path in SOURCES:
+        if path.stem not in ("__init__", "__main__") and not CHAPTERS.match(place(path)):
+            homes[path.name].append(place(path))
+    assert not {file: found for file, found in homes.items() if len(found) > 1}
+
+
+def classes_of_several_files():
+    homes = defaultdict(set)
+    for path in SOURCES:
+        for node in ast.walk(syntax(path)):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].add(place(path))
+    return {word: sorted(found) for word, found in homes.items() if len(found) > 1 and word not in PER_FORMAT}
+
+
+def test_one_class_name_has_one_meaning():
+    found = classes_of_several_files()
+    assert not {word: homes for word, homes in found.items() if word not in STILL_TWICE}
+    assert found.keys() >= STILL_TWICE, f"written once by now: {sorted(STILL_TWICE - found.keys())}"
+
+
+def numeric(node):
+    """Whether an expression is made of numbers alone."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    if isinstance(node, ast.UnaryOp):
+        return numeric(node.operand)
+    if isinstance(node, ast.BinOp):
+        return numeric(node.left) and numeric(node.right)
+    if isinstance(node, ast.Tuple | ast.List):
+        return bool(node.elts) and all(map(numeric, node.elts))
+    if isinstance(node, ast.Call):
+        arrays = ("np.array", "np.deg2rad", "np.radians", "math.radians", "float", "np.sqrt", "math.sqrt")
+        return ast.unparse(node.func) in arrays and all(map(numeric, node.args))
+    return False
+
+
+def numeric_constants(path):
+    for node in syntax(path).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and numeric(node.value):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                yield from (word.id for word in names if isinstance(word, ast.Name))
+
+
+def test_constants_say_their_quantity():
+    """MOST of what, NEAR by how much? `MOST_ROWS` and `NEAR_EXTENTS` can be read where they are used."""
+    assert not [(place(path), c) for path in SOURCES for c in numeric_constants(path) if WITHOUT_QUANTITY.fullmatch(c)]
+
+
+def test_few_names_of_constants_recur():
+    counts = Counter(constant for path in SOURCES for constant in set(numeric_constants(path)))
+    assert sum(counts.values()) > 900, "the reader of constants finds none"
+    recurring = sorted(constant for constant, count in counts.items() if count > 1)
+    assert len(recurring) <= MOST_RECURRING, recurring
+
+
+def long_signatures():
+    found = set()
+    for path in SOURCES:
+        for node in ast.walk(syntax(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                words = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                if sum(word.arg not in ("self", "cls") for word in words) > MOST_PARAMETERS:
+                    found.add(f"{place(path)} {node.name}")
+    return {entry for entry in found if not entry.startswith("cli/")}
+
+
+def test_functions_inside_the_library_take_few_parameters():
+    found = long_signatures()
+    assert not found - DOORS - STILL_LONG
+    assert found >= STILL_LONG | DOORS, f"no longer needed: {sorted((STILL_LONG | DOORS) - found)}"
+
+
+def test_no_cycle_of_top_level_imports():
+    """Imports at the top of files; `test_import_cycles` looks at those inside functions as well."""
+    modules = {}
+    for path in SOURCES:
+        parts = ("armwright", *path.relative_to(ROOT / "src" / "armwright").with_suffix("").parts)
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    graph = {module: top_level_imports(module, path, modules) - {module} for module, path in modules.items()}
+    assert sum(map(len, graph.values())) > 1000, "the reader of imports finds none"
+    done = set()
+    while ready := {module for module, needed in graph.items() if module not in done and needed <= done}:
+        done |= ready
+    assert not sorted(set(graph) - done)
+
+
+def top_level_imports(module, path, modules):
+    """Modules that the body of a file imports; a package counts only where names come from its own ``__init__``."""
+    found = set()
+    for node in syntax(path).body:
+        if isinstance(node, ast.ImportFrom):
+            package = module if path.stem == "__init__" else module.rpartition(".")[0]
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            home = ".".join([*above, node.module or ""]).rstrip(".") if node.level else node.module
+            found |= {full if (full := f"{home}.{alias.name}") in modules else home for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & modules.keys()

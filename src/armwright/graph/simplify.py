@@ -27,7 +27,7 @@ MOST_FACTORS = 12  # of a product that is taken apart
 SAME_CONSTANT_DIFFERENCE = 1e-14  # constants that differ by rounding only
 
 
-class Product(NamedTuple):
+class NodeProduct(NamedTuple):
     """A product: number times nodes."""
 
     number: float
@@ -87,9 +87,9 @@ class _Merger:
             total = self.graph.add(total, self.product(term))
         return total
 
-    def terms(self, x: Expr, sign: float) -> list[Product]:
+    def terms(self, x: Expr, sign: float) -> list[NodeProduct]:
         """Take a sum apart; a long one stays whole."""
-        out: list[Product] = []
+        out: list[NodeProduct] = []
         stack = [(x, sign)]
         while stack:
             y, s = stack.pop()
@@ -101,7 +101,7 @@ class _Merger:
                 out.append(self.term(y, s))
         return out
 
-    def term(self, x: Expr, number: float) -> Product:
+    def term(self, x: Expr, number: float) -> NodeProduct:
         factors: Counter[int] = Counter()
         stack = [x]
         while stack:
@@ -115,19 +115,19 @@ class _Merger:
                 stack += [y.operands[0], y.operands[1]]
             else:
                 factors[y.index] += 1
-        return Product(number, factors)
+        return NodeProduct(number, factors)
 
-    def product(self, term: Product) -> Expr:
+    def product(self, term: NodeProduct) -> Expr:
         out = self.graph.constant(1.0)
         for k in term.factors.elements():
             out = self.graph.multiply(out, self.graph.nodes[k])
         return self.graph.multiply(self.graph.constant(term.number), out)
 
-    def merge(self, x: Product, y: Product) -> Expr | None:
+    def merge(self, x: NodeProduct, y: NodeProduct) -> Expr | None:
         """Return x + y as one term: like terms, or an addition theorem; None if neither applies."""
         opposite = math.isclose(x.number, -y.number, rel_tol=SAME_CONSTANT_DIFFERENCE)
         if x.factors == y.factors:
-            return self.product(Product(0.0 if opposite else x.number + y.number, x.factors))
+            return self.product(NodeProduct(0.0 if opposite else x.number + y.number, x.factors))
         if not (opposite or math.isclose(x.number, y.number, rel_tol=SAME_CONSTANT_DIFFERENCE)):
             return None
         common = x.factors & y.factors
@@ -145,7 +145,7 @@ class _Merger:
         angle = _combine(self.angle(a.operands[0]), self.angle(b.operands[0]), sign)
         if any(abs(c) > 1 for _, c in angle.parts):
             return None  # the sine of twice an angle is one more sine, not a shorter equation
-        return self.graph.multiply(self.product(Product(number, common)), self.wave(kind, angle))
+        return self.graph.multiply(self.product(NodeProduct(number, common)), self.wave(kind, angle))
 
     def angle(self, x: Expr) -> Angle:
         """Write a sum of nodes as a combination; anything else is its own only part."""
