@@ -120,7 +120,7 @@ class WhatWorks:
         torque: (n,) largest torque that the program as it is wants of every motor [N m] (of every joint where the
             motors are not known).
         more_payload: point mass [kg] that may be added, at the load's centre or, without one, at the tool point;
-            NaN if the program is not feasible as it is, inf if it does not matter (`MOST` is reached).
+            NaN if the program is not feasible as it is, inf if it does not matter (`LARGEST_PAYLOAD` is reached).
         payload_share: of the program's own loads that would be feasible, 1 if it is as it is, NaN if not even without
             load; None if nothing is carried.
         sensitivity: use of the motors at other cycle times and with other loads.

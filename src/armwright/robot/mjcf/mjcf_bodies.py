@@ -48,7 +48,7 @@ def body_mass(body: XmlNode, geoms: list[XmlNode], compiler: Compiler, moves: bo
 
     Args:
         body: the <body>.
-        geoms: its geoms, defaults filled in, poses in the body's frame (see `geom_pose`).
+        geoms: its geoms, defaults filled in, poses in the body's frame.
         compiler: what holds for the model.
         moves: whether a joint moves it; the inertia of what never moves is left out.
     """
