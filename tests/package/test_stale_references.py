@@ -28,6 +28,7 @@ SOURCES = sorted(SOURCE.rglob("*.py"))
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name != "moved.md"),  # it lists what is gone
 ]
 ROOMS = {path.name for path in SOURCE.iterdir() if path.is_dir()}
