@@ -20,6 +20,11 @@ LONGEST = 480  # lines: a file holds one idea
 TABLES = {"test_catalogue.py", "test_urdf_defects.py"}  # long lists of cases, one after the other
 
 
+@cache
+def syntax(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def name(path):
     return str(path.relative_to(ROOT))
 
@@ -46,7 +51,7 @@ def test_no_file_is_long():
 
 
 def test_every_source_file_says_what_it_is_for():
-    silent = [name(path) for path in SOURCES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    silent = [name(path) for path in SOURCES if not ast.get_docstring(syntax(path))]
     assert not silent
 
 
@@ -57,7 +62,7 @@ def test_what_was_once_written_twice_is_written_once():
     """Geometry that two rooms had, each with its own tolerances, and others of the kind."""
     homes = {word: [] for word in ONCE}
     for path in SOURCES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in syntax(path).body:
             if isinstance(node, ast.FunctionDef) and node.name in homes:
                 homes[node.name].append(name(path))
     assert all(len(found) == 1 for found in homes.values()), homes
@@ -67,7 +72,7 @@ def test_nothing_of_ours_is_evaluated_or_unpickled():
     """No eval, exec or pickle.loads in the package; numbers and names come through readers that check them."""
     found = []
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(syntax(path)):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
                 if called in ("eval", "pickle.loads", "pickle.load", "yaml.load", "marshal.loads"):
@@ -121,11 +126,6 @@ WITHOUT_QUANTITY = re.compile(
     "BIG|HUGE|LITTLE|MAX|MIN|MORE|LESS"
 )
 MOST_RECURRING = 90  # names of numeric constants that several files may share
-
-
-@cache
-def syntax(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def place(path):

@@ -15,6 +15,7 @@ import re
 import tokenize
 from collections import defaultdict
 from functools import cache
+from pathlib import Path
 
 import pytest
 import typer.main
@@ -42,11 +43,20 @@ OTHERS_OPTIONS = {"--cov", "--frozen", "--ignore-scripts"}  # of programs that a
 
 # ------------------------------------------------------------------------------------------------- what there is
 @cache
-def files() -> list[str]:
-    """Return the paths of the checkout: files and folders."""
+def syntax(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def files() -> set[str]:
+    """Return the ends of all paths of the checkout, of files with and without their suffix."""
     inside = [path for folder in ("src", "tests", "docs", "examples", "tools", ".github") for path in [ROOT / folder]]
     found = [path for folder in inside for path in [folder, *folder.rglob("*")]]
-    return ["/" + path.relative_to(ROOT).as_posix() for path in [*found, *ROOT.glob("*.*"), ROOT / "Makefile"]]
+    ends = set()
+    for path in [*found, *ROOT.glob("*.*"), ROOT / "Makefile"]:
+        for parts in (path.relative_to(ROOT).parts, path.relative_to(ROOT).with_suffix("").parts):
+            ends |= {"/".join(parts[k:]) for k in range(len(parts))}
+    return ends
 
 
 @cache
@@ -54,7 +64,7 @@ def classes() -> dict[str, set[str]]:
     """Return the members of every class: methods, fields, what is set on `self`, and what its bases have."""
     members, bases = defaultdict(set), defaultdict(set)
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(syntax(path)):
             if isinstance(node, ast.ClassDef):
                 bases[node.name] |= {ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases}
                 for part in ast.walk(node):
@@ -76,28 +86,29 @@ def classes() -> dict[str, set[str]]:
 @cache
 def words() -> set[str]:
     """Return every identifier of the package's code and every word in its strings, docstrings and comments apart."""
-    found = set(dir(builtins))
+    found = {*dir(builtins), *FOREIGN}
     for path in SOURCES:
-        text = path.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        lone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
-        docs = {id(value) for value in lone if isinstance(value, ast.Constant)}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+        docs = set()
+        for node in ast.walk(syntax(path)):
+            found |= {
+                word for part in ("id", "attr", "arg", "name") if isinstance(word := getattr(node, part, None), str)
+            }
+            if isinstance(node, ast.Expr):
+                docs.add(id(node.value))  # comes before the text itself
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
                 found |= set(re.findall(r"\w+", node.value))
-            elif isinstance(node, ast.ImportFrom | ast.Import):
-                found |= {word for alias in node.names for word in re.findall(r"\w+", alias.name)}
-                found |= set(re.findall(r"\w+", getattr(node, "module", None) or ""))
-        found |= {t.string for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type == tokenize.NAME}
+            elif isinstance(node, ast.ImportFrom):
+                found |= set(re.findall(r"\w+", node.module or ""))
+    defined = re.compile(r"^\s*(?:async )?(?:def|class) (\w+)", re.M)
     for path in [*(ROOT / "tests").rglob("*.py"), *(ROOT / "docs").glob("*.py"), *SOURCE.rglob("*.pyi")]:
-        found |= {node.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if hasattr(node, "name")}
+        found |= set(defined.findall(path.read_text(encoding="utf-8")))
     return found | {path.stem for path in SOURCES}
 
 
 @cache
 def options() -> set[str]:
     """Return the options of all commands."""
-    found, commands = {"--help"}, [typer.main.get_command(app)]
+    found, commands = {"--help", *OTHERS_OPTIONS}, [typer.main.get_command(app)]
     while commands:
         command = commands.pop()
         commands += getattr(command, "commands", {}).values()
@@ -114,7 +125,7 @@ def stale(span: str) -> str | None:
     if FILE.fullmatch(span) and (span.split("/")[0] in FOLDERS or re.fullmatch(r"\w+\.pyi?", span)):
         return None if file_there(span) else "no such file"
     if re.fullmatch(r"--[\w-]+", span):
-        return None if span in options() | OTHERS_OPTIONS else "no such option"
+        return None if span in options() else "no such option"
     called = NAME.match(span)
     if called and (called.group() == span or span[called.end() :].startswith("(")):
         return stale_name(called.group(), call=called.group() != span)
@@ -122,14 +133,13 @@ def stale(span: str) -> str | None:
 
 
 def file_there(span: str) -> bool:
-    end = "/" + span.rstrip("/")
-    return any(path.endswith((end, end + ".py")) for path in files())
+    return span.rstrip("/") in files()
 
 
 def stale_name(name: str, *, call: bool) -> str | None:
     first, *rest = name.split(".")
     if not rest:
-        ours = first in words() | FOREIGN or len(first) < 3
+        ours = first in words() or len(first) < 3
         shape = call or re.fullmatch(r"[A-Z][a-z]+[A-Za-z]*[a-z]|[a-z]+(_[a-z0-9]+)+|[A-Z]{3,}(_[A-Z0-9]+)*", first)
         return None if ours or not shape else "no such name in the package"
     if first in ("aw", "armwright"):
@@ -160,10 +170,10 @@ def resolves(value, names) -> bool:
 def texts_of(path):
     """Yield docstrings and comments of a source file, each with its line."""
     text = path.read_text(encoding="utf-8")
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(syntax(path)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.lineno, node.value.value
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    for token in tokenize.generate_tokens(io.StringIO(text).readline) if re.search("#.*`", text) else ():
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
 
@@ -198,7 +208,7 @@ def test_functions_stand_in_the_files_that_the_architecture_names():
     assert len(pairs) > 40
     wrong = []
     for file, names in pairs:
-        tree = ast.parse((SOURCE / file).read_text(encoding="utf-8"))
+        tree = syntax(SOURCE / file)
         defined = {node.name: node for node in tree.body if hasattr(node, "name")}
         for name in re.findall(r"`([A-Za-z_.]+)`", names):
             owner, _, member = name.partition(".")
