@@ -97,7 +97,10 @@ def _place(arm: Robot | Tree, wrench: Any, *others: Any) -> str:
     if not isinstance(arm, Tree) and (wrong := robot_needed(arm)):
         raise InputError(wrong)
     bodies = arm.nb if isinstance(arm, Tree) else len(arm.bodies)
-    shape = cells(wrench).shape if has_symbols(wrench) else numbers(wrench, "wrench").shape
+    if isinstance(wrench, np.ndarray) and wrench.dtype == np.float64:
+        shape = wrench.shape  # the usual call: nothing to convert
+    else:
+        shape = cells(wrench).shape if has_symbols(wrench) else numbers(wrench, "wrench").shape
     if shape == (6,):
         return "tool"
     batch = max(np.ndim(value) for value in others) - 1
@@ -286,6 +289,14 @@ def mass_matrix(
     robot: Robot | Tree, q: ArrayLike, method: str = "crba", *, rotors: bool = True, check_finite: bool = True
 ) -> Array:
     """Joint-space mass matrix M (..., n, n), symmetric positive definite, with rotor inertia unless switched off."""
+    if method == "crba" and rotors and check_finite:
+        try:
+            k = robot.known["mass_matrix"]  # type: ignore[union-attr]
+        except KeyError:
+            k = robot.memo("mass_matrix", _mass, None, method, True, True)  # type: ignore[union-attr]
+        except (AttributeError, TypeError):
+            return cast("Array", _mass_found(robot, (method, True, True), None, q))
+        return k(q)  # type: ignore[no-any-return]
     return cast("Array", _mass_found(robot, (method, rotors, check_finite), None, q))
 
 
