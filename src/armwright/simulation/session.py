@@ -11,7 +11,6 @@ One tick of a simulation: its stages in order, the slots between them, what is r
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from armwright.contact import monitor as monitors
-from armwright.errors import ArmwrightError, ArmwrightWarning, InputError, SimulationError, TraceError
+from armwright.errors import ArmwrightError, InputError, SimulationError, TraceError, tell_user
 from armwright.files import Uninterrupted
 from armwright.graph.loop import recorded_rows
 from armwright.graph.loop_plan import LoopPlan, Slots, Stage, stage, traced_stage
@@ -354,11 +353,9 @@ def _plan(parts: Loop, count: int) -> tuple[LoopPlan, bool]:
             raise
         frozen = isinstance(error, StatefulError)
         why = "" if frozen else f"law {parts.law.name!r} cannot be traced "
-        warnings.warn(
+        tell_user(
             f"{why}{error if frozen else f'({error})'}; it is called from Python once per tick, "
-            "which costs microseconds a tick instead of a fraction of one",
-            ArmwrightWarning,
-            stacklevel=5,
+            "which costs microseconds a tick instead of a fraction of one"
         )
         return loop_plan(parts, None), True
 
