@@ -115,6 +115,12 @@ def test_unknown_and_missing_keys_are_told_with_the_valid_ones():
         WORLD({"nmae": "x"}, refuser("world"))
     with pytest.raises(InputError, match=r"^world: shapes.a: unknown key 'r'; valid keys here: kind, radius$"):
         WORLD(GOOD | {"shapes": {"a": {"kind": "ball", "r": 1}}}, refuser("world"))
+    pairs = record({"pairs": listed(record({"a": flag}, {"b": record({})}))})
+    for item, said in (({"c": 1}, "unknown key 'c'"), ({}, "missing key 'a'"), ({"a": 1}, "a: must be true or false")):
+        with pytest.raises(InputError, match=f"^pairs: entry 2: {said}"):
+            pairs({"pairs": [{"a": True}, item]}, refuser(""))
+    with pytest.raises(InputError, match=r"^pairs: entry 1: b: unknown key 'c'; valid keys here: none$"):
+        pairs({"pairs": [{"a": True, "b": {"c": 1}}]}, refuser(""))
     with pytest.raises(InputError, match=r"^world: missing key 'name'$"):
         WORLD({}, refuser("world"))
     with pytest.raises(InputError, match="must be a table with the keys name"):

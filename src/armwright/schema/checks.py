@@ -23,6 +23,7 @@ from armwright.schema.toml_text import Table
 
 T = TypeVar("T")
 S = TypeVar("S")
+UNKNOWN = "unknown key"
 MOST_BYTES = 64 * 1024
 """Of one message; what is larger comes by upload."""
 MOST_NUMBERS = 64
@@ -43,11 +44,14 @@ def refuser(name: str) -> Refuse:
     """Return what refuses values that stand in no file: an `InputError`, ``name: key: message``."""
 
     def refuse(message: str, rule: str, key: str = "", /) -> InputError:
-        if rule == "unknown key":  # the message names it
-            key = key.rpartition(".")[0]
-        return InputError(": ".join(part for part in (name, key, message) if part))
+        return InputError(": ".join(part for part in (name, _place(key, rule), message) if part))
 
     return refuse
+
+
+def _place(key: str, rule: str) -> str:
+    """Return where a refusal belongs: the message about an unknown key names it."""
+    return key.rpartition(".")[0] if rule == UNKNOWN else key
 
 
 def below(refuse: Refuse, name: str) -> Refuse:
@@ -153,7 +157,12 @@ def listed(item: Check[T], most: int | None = None, *, least: int = 0) -> Check[
 
 def _entry(refuse: Refuse, which: int) -> Refuse:
     """Return what refuses an item of a list: its number, and a key in it, are told in the message."""
-    return lambda message, rule, key="": refuse(f"entry {which}: {f'{key}: ' if key else ''}{message}", rule)
+
+    def inner(message: str, rule: str, key: str = "", /) -> ArmwrightError:
+        parts = (f"entry {which}", _place(key, rule), message)
+        return refuse(": ".join(part for part in parts if part), "entry" if rule == UNKNOWN else rule)
+
+    return inner
 
 
 def _entries(value: Any, refuse: Refuse, valid: str) -> Mapping[str, Any]:
@@ -174,7 +183,7 @@ def record(
         entries = _entries(value, refuse, f"the keys {valid}")
         for key in entries:
             if key not in known:
-                raise refuse(f"unknown key {key[:60]!r}; valid keys here: {valid}", "unknown key", key)
+                raise refuse(f"unknown key {key[:60]!r}; valid keys here: {valid}", UNKNOWN, key)
         out = {}
         for key, item in known.items():
             if key in entries:
