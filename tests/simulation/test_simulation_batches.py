@@ -180,7 +180,7 @@ def test_trees_of_many_arms_are_those_of_each_alone():
     together = trees_of([Robot(**_fields(arm), name=f"{arm.name} once more") for arm in arms])
     for arm, tree in zip(arms, together, strict=True):
         alone = tree_of(arm, regroup=True)
-        for part in fields(tree):
+        for part in [part for part in fields(tree) if part.name != "parts"]:  # the robots' names differ
             assert np.array_equal(getattr(tree, part.name), getattr(alone, part.name)), (arm, part.name)
 
 

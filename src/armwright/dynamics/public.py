@@ -289,7 +289,7 @@ def mass_matrix(
     robot: Robot | Tree, q: ArrayLike, method: str = "crba", *, rotors: bool = True, check_finite: bool = True
 ) -> Array:
     """Joint-space mass matrix M (..., n, n), symmetric positive definite, with rotor inertia unless switched off."""
-    if method == "crba" and rotors and check_finite:
+    if rotors and check_finite and isinstance(method, str) and method == "crba":
         try:
             k = robot.known["mass_matrix"]  # type: ignore[union-attr]
         except KeyError:
