@@ -228,15 +228,15 @@ def test_addresses_that_are_none(text):
 
 
 def test_a_device_is_listened_to_at_its_port():
-    from armwright.cli.lab import Devices
+    from armwright.cli.lab import DeviceOptions
 
-    (usual,), (other,) = (Devices(controller=text).sources() for text in ("10.0.0.7", "10.0.0.7:4000"))
+    (usual,), (other,) = (DeviceOptions(controller=text).sources() for text in ("10.0.0.7", "10.0.0.7:4000"))
     assert (usual.host, usual.port, other.host, other.port) == ("10.0.0.7", 30004, "10.0.0.7", 4000)
-    assert [s.port for s in Devices(controller="10.0.0.7", stream="both").sources()] == [30004, 30003]
+    assert [s.port for s in DeviceOptions(controller="10.0.0.7", stream="both").sources()] == [30004, 30003]
     with pytest.raises(CommandError, match="one port"):
-        Devices(controller="10.0.0.7:4000", stream="both").sources()
+        DeviceOptions(controller="10.0.0.7:4000", stream="both").sources()
     with pytest.raises(CommandError, match="--address HOST"):
-        Devices().sources()
+        DeviceOptions().sources()
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ app.command()(serve)
 
 
 @dataclass(frozen=True)
-class Devices:
+class DeviceOptions:
     """Whom to listen to."""
 
     controller: Annotated[str | None, address_option("--address", "A controller, real or virtual.")] = None
@@ -181,7 +181,7 @@ def _host_and_port(text: str, option: str) -> tuple[str, dict[str, Any]]:
 @guarded
 @grouped
 def record(
-    devices: Devices,
+    devices: DeviceOptions,
     out: Annotated[Path, out_option("FILE.mcap", "The recording.")] = Path("run.mcap"),
     duration: UntilCtrlC = None,
     json: Json = False,
