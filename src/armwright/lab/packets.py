@@ -140,7 +140,7 @@ def read_packets(path: str | Path, *, most: int = 50_000_000) -> Recorded:
         with open(path, "rb") as file:
             for record in _records(file, str(path)):
                 kind = type(record).__name__
-                if kind == "_Message":
+                if kind == "_PacketMessage":
                     packets.append(record.packet)
                     if len(packets) > most:
                         raise InputError(f"{path}: more than {most} packets")
