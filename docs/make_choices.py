@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from armwright.choices import TABLES, Table
+from armwright.choices import TABLES, Choices
 
 PAGE = Path(__file__).resolve().parent / "howto" / "choices.md"
 MARK = "<!-- tables: python docs/make_choices.py -->\n"
 
 
-def rows(title: str, table: Table) -> str:
+def rows(title: str, table: Choices) -> str:
     """One table as Markdown."""
     group = f"Entry points: `{table.group}`." if table.group else "Nothing can be added."
     lines = [f"### {title}", "", group, "", "| name | | document |", "|---|---|---|"]

@@ -28,7 +28,7 @@ Refuse = Callable[[str], Exception]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ChoiceEntry:
     """One choice.
 
     Attributes:
@@ -66,14 +66,14 @@ class PlugIn:
             ) from error
 
 
-class Table(Mapping[str, Any]):
+class Choices(Mapping[str, Any]):
     """The names of one choice, in the order in which they are listed, and what stands behind them.
 
     As a mapping it has what comes with Armwright: ``LAWS["pd"]``, ``for name in LAWS``. `knows`, `find`, `all_names`
     and `listed` have the plug-ins, too.
     """
 
-    def __init__(self, noun: str, entries: Mapping[str, Entry], group: str = "") -> None:
+    def __init__(self, noun: str, entries: Mapping[str, ChoiceEntry], group: str = "") -> None:
         """Make a table; `noun` is for refusals, `group` that of the entry points, empty if nothing can be added."""
         self.noun, self.entries, self.group = noun, dict(entries), group
         self._objects: dict[str, Any] = {}
@@ -180,12 +180,12 @@ class Table(Mapping[str, Any]):
         raise refuse(valid) if refuse else InputError(f"{self.noun} must be one of {valid}; got {name!r:.60}")
 
 
-def _at(room: str, module: str, name: str, text: str, document: str = "", title: str = "") -> Entry:
+def _at(room: str, module: str, name: str, text: str, document: str = "", title: str = "") -> ChoiceEntry:
     """Return an entry of a function or class in one of Armwright's own modules."""
-    return Entry(text, f"armwright.{room}.{module}:{name}", document, title)
+    return ChoiceEntry(text, f"armwright.{room}.{module}:{name}", document, title)
 
 
-LAWS = Table(
+LAWS = Choices(
     "law",
     {
         "zero": _at("control", "simple_laws", "zero", "no torque"),
@@ -220,7 +220,7 @@ LAWS = Table(
 )
 """Function of gains → `Law`; one that begins with an argument ``robot`` is given the controller's arm as well."""
 
-OBSERVERS = Table(
+OBSERVERS = Choices(
     "observer",
     {
         "closed-loop": _at(
@@ -239,7 +239,7 @@ OBSERVERS = Table(
 )
 """Function of `ObserverOptions` → monitor with the output ``tau_ext``."""
 
-DETECTORS = Table(
+DETECTORS = Choices(
     "detector",
     {
         "norm": _at("contact.detectors", "detector_makers", "norm", "the tool's force exceeds 12 N", "000 §3.7"),
@@ -253,7 +253,7 @@ DETECTORS = Table(
 )
 """Function of the learned `ThresholdFit` → monitor; one without an argument needs nothing learned."""
 
-STUDY_DETECTORS = Table(
+STUDY_DETECTORS = Choices(
     "detector of a study",
     {
         "absolute": _at(
@@ -264,7 +264,7 @@ STUDY_DETECTORS = Table(
 )
 """Their names are columns of result files, so that nothing can be added."""
 
-GRID_PLANNERS = Table(
+GRID_PLANNERS = Choices(
     "planner on a map",
     {
         "hopfield": _at("planning.grid", "hopfield", "Hopfield", "Hopfield network", "000"),
@@ -276,7 +276,7 @@ GRID_PLANNERS = Table(
 )
 """Called without arguments → `GridPlanner`."""
 
-JOINT_PLANNERS = Table(
+JOINT_PLANNERS = Choices(
     "planner in joint space",
     {
         "rrt-connect": _at("planning.joint", "rrt_connect", "RRTConnect", "two random trees that meet"),
@@ -287,18 +287,18 @@ JOINT_PLANNERS = Table(
 )
 """Called with ``seed`` → `JointPlanner`."""
 
-REACTIONS = Table(
+REACTIONS = Choices(
     "reaction",
     {
-        "back off": Entry("back along the way that was driven", document="000"),
-        "retract": Entry("away along the force"),
-        "slide": Entry("along the surface"),
-        "stop": Entry("the run ends at the first contact"),
+        "back off": ChoiceEntry("back along the way that was driven", document="000"),
+        "retract": ChoiceEntry("away along the force"),
+        "slide": ChoiceEntry("along the surface"),
+        "stop": ChoiceEntry("the run ends at the first contact"),
     },
 )
 """To a contact. The run itself knows them: nothing can be added."""
 
-LANGUAGES = Table(
+LANGUAGES = Choices(
     "language",
     {
         "l-irl": _at("programs", "languages", "L_IRL", "the Lola Industrial Robot Language", "001", "L-IRL"),
@@ -311,7 +311,7 @@ LANGUAGES = Table(
 )
 """`Language` of robot programs."""
 
-KINDS = Table(
+KINDS = Choices(
     "kind",
     {
         "bootstrap": _at("campaigns.kinds", "bootstrap_kind", "KIND", "an identification from logs drawn again"),
@@ -326,7 +326,7 @@ KINDS = Table(
 )
 """`Kind` of campaigns: what one item is."""
 
-ENGINES = Table(
+ENGINES = Choices(
     "engine",
     {
         "serial": _at("campaigns", "campaign_run", "serial", "this process"),
@@ -337,7 +337,7 @@ ENGINES = Table(
 )
 """Function (store, chunks, workers, *, mixed) → iterator of `Chunk`, in any order."""
 
-INTEGRATORS = Table(
+INTEGRATORS = Choices(
     "integrator",
     {
         "rk4": _at("simulation", "integrators", "RK4", "order 4: smooth loops that are not stiff"),
@@ -350,13 +350,13 @@ INTEGRATORS = Table(
 )
 """`Integrator` of `simulate`."""
 
-FORMATS = Table(
+FORMATS = Choices(
     "format",
     {
-        ".mcap": Entry("Foxglove, PlotJuggler", "armwright.recording.formats.mcap_write"),
-        ".parquet": Entry("pandas, DuckDB, MATLAB, PlotJuggler", "armwright.recording.formats.parquet_format"),
-        ".csv": Entry("everything, slowly", "armwright.recording.formats.csv_format"),
-        ".npz": Entry("NumPy", "armwright.recording.formats.npz_format"),
+        ".mcap": ChoiceEntry("Foxglove, PlotJuggler", "armwright.recording.formats.mcap_write"),
+        ".parquet": ChoiceEntry("pandas, DuckDB, MATLAB, PlotJuggler", "armwright.recording.formats.parquet_format"),
+        ".csv": ChoiceEntry("everything, slowly", "armwright.recording.formats.csv_format"),
+        ".npz": ChoiceEntry("NumPy", "armwright.recording.formats.npz_format"),
     },
     "armwright.formats",
 )

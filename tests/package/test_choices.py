@@ -14,7 +14,7 @@ import pytest
 
 import armwright as aw
 from armwright import choices
-from armwright.choices import TABLES, Entry, Table
+from armwright.choices import TABLES, ChoiceEntry, Choices
 from armwright.cli import main
 from armwright.cli.choice_words import names_of
 from armwright.errors import InputError
@@ -337,7 +337,7 @@ def test_names_that_exist_ask_nobody(monkeypatch):
 
 @pytest.mark.parametrize("name", [None, 3, "", "PD", ["pd"]])
 def test_other_things_are_no_names(name):
-    table = Table("colour", {"red": Entry("like blood"), "blue": Entry("like the sky", title="Blue")})
+    table = Choices("colour", {"red": ChoiceEntry("like blood"), "blue": ChoiceEntry("like the sky", title="Blue")})
     assert not table.knows(name)
     with pytest.raises(InputError, match="colour must be one of red, blue; got"):
         table.find(name)

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from armwright.recording.pictures.html_page import Marked, Markup, Page, escaped, markup
+from armwright.recording.pictures.html_page import MarkedCell, Markup, Page, escaped, markup
 
 EVIL = "</td></style><script>alert('x')</script> & \"quotes\" {} {0}"
 PUT = {
@@ -23,8 +23,8 @@ PUT = {
     "kind of figure": lambda page: page.figure(b"\x89PNG", "a picture", EVIL),
     "head": lambda page: page.table([EVIL], [["1"]]),
     "cell": lambda page: page.table(["n"], [[EVIL]]),
-    "marked cell": lambda page: page.table(["n"], [[Marked(EVIL, "over")]]),
-    "mark": lambda page: page.table(["n"], [[Marked("1", EVIL)]]),
+    "marked cell": lambda page: page.table(["n"], [[MarkedCell(EVIL, "over")]]),
+    "mark": lambda page: page.table(["n"], [[MarkedCell("1", EVIL)]]),
     "folded table": lambda page: page.table([EVIL], [[EVIL]], EVIL, folded=True),
     "list": lambda page: page.listed([EVIL]),
     "verbatim": lambda page: page.verbatim(EVIL),
@@ -74,7 +74,7 @@ def test_only_markup_is_not_escaped_and_is_not_escaped_twice():
 
 def test_parts_stand_in_the_order_in_which_they_were_added(tmp_path):
     page = Page("a run", "td.odd{color:red}").lead("went well").cards([("duration", "2 s")])
-    page.section("Joints").table(("joint", "peak"), [("a", Marked("1.0", "odd"))]).figure(b"x", "As seen.", "gif")
+    page.section("Joints").table(("joint", "peak"), [("a", MarkedCell("1.0", "odd"))]).figure(b"x", "As seen.", "gif")
     page.section("Numbers").values({"bad": float("nan"), "good": [1.5, None]}).made_with({"armwright": "1"}, seed=3)
     text = page.write(tmp_path / "page.html").read_text(encoding="utf-8")
     shown = [

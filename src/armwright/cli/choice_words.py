@@ -6,11 +6,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from armwright.choices import Table
+from armwright.choices import Choices
 
 
 def names_of(
-    table: Table, remarks: Mapping[str, str] | None = None, *, titles: bool = False, last: str = " or "
+    table: Choices, remarks: Mapping[str, str] | None = None, *, titles: bool = False, last: str = " or "
 ) -> str:
     """Return the names of a table as a list in words, plug-ins included where this very command is asked for help.
 

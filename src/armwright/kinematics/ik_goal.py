@@ -207,7 +207,7 @@ def aim_of(axes: Sequence[str] | None, weights: ArrayLike | None, position_only:
     return Aim(tuple(sorted(AXES.index(name) for name in wanted)), tuple(factor.tolist()), elbow)
 
 
-class Measured(NamedTuple):
+class AimError(NamedTuple):
     """Scaled error f (rows,), −df/dq (rows, n), and the norms of what is asked of position [m] and rotation [rad]."""
 
     f: Traced
@@ -218,7 +218,7 @@ class Measured(NamedTuple):
 
 def measure(
     robot: Robot, body: int | None, q: Traced, goal: Traced, aim: Aim, length: float, at: ElbowPlaces | None = None
-) -> Measured:
+) -> AimError:
     """Compare the frame at q (n,) with a goal (12,) or, with the elbow, (13,); `length` weighs metres against radians.
 
     `at` are shoulder, elbow and wrist, found for the robot if not given.
@@ -240,7 +240,7 @@ def measure(
         miss = np.arctan2(np.sin(goal[12] - angle), np.cos(goal[12] - angle))
         f, rows = np.concatenate([f, [miss]]), np.concatenate([rows, row[None]])
         rotation = np.maximum(rotation, np.abs(miss))
-    return Measured(f, rows, position, rotation)
+    return AimError(f, rows, position, rotation)
 
 
 def _norm(parts: list[Any]) -> Traced:

@@ -18,7 +18,7 @@ from armwright.lab.experiment.acceptance import Criterion, row
 from armwright.lab.experiment.compare_wrenches import COMPONENTS, CONTROLLER, FRICTION, NONE, Compared
 from armwright.lab.experiment.evaluate import Evaluated
 from armwright.packages import need
-from armwright.recording.pictures.html_page import Marked, Page
+from armwright.recording.pictures.html_page import MarkedCell, Page
 
 if TYPE_CHECKING:
     from armwright.identify.current_log import Log
@@ -122,7 +122,7 @@ def write_report(experiment: Experiment, done: Evaluated, path: Path, seconds: f
         lead += f" From starting the devices to this page: {seconds:.0f} s."
     page = Page(experiment.title, STYLE).lead(lead)
     demands = [
-        (c.experiment, c.what, c.limit, c.found, Marked(WORDS[c.passed], MARKS[c.passed])) for c in done.criteria
+        (c.experiment, c.what, c.limit, c.found, MarkedCell(WORDS[c.passed], MARKS[c.passed])) for c in done.criteria
     ]
     page.section("What 004 demands").table(("", "demand", "limit", "found", ""), demands)
     page.paragraph(_devices(experiment))

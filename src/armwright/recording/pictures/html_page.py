@@ -35,7 +35,7 @@ class Markup(str):
     __slots__ = ()
 
 
-class Marked(NamedTuple):
+class MarkedCell(NamedTuple):
     """A cell of a table that stands out: its value, and the class that its style belongs to."""
 
     value: object
@@ -77,9 +77,9 @@ def table(heads: Iterable[object], rows: Iterable[Iterable[object]], kind: str =
 
 
 def _cell(value: object) -> Markup:
-    if isinstance(value, Marked) and value.mark:
+    if isinstance(value, MarkedCell) and value.mark:
         return markup('<td class="{}">{}</td>', value.mark, value.value)
-    return markup("<td>{}</td>", value.value if isinstance(value, Marked) else value)
+    return markup("<td>{}</td>", value.value if isinstance(value, MarkedCell) else value)
 
 
 def list_of(lines: Iterable[object]) -> Markup:
@@ -258,6 +258,6 @@ def _joint_rows(recording: Recording, figures: dict[str, Any]) -> list[list[obje
         if values is None or len(values) != len(recording.labels("q")):
             continue
         unit = recording.unit(signal).replace("^2", "²").replace("N m", "N·m") if signal else "%"
-        cells = [f"{v:.4g}" if signal else Marked(f"{100.0 * v:.4g}", "over" if v > 1.0 else "") for v in values]
+        cells = [f"{v:.4g}" if signal else MarkedCell(f"{100.0 * v:.4g}", "over" if v > 1.0 else "") for v in values]
         rows.append([f"{label} [{unit}]", *cells])
     return rows
