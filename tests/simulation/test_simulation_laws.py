@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armwright.control import adaptation_rates, adaptive, computed_torque
-from armwright.control import adaptive as adaptive_parameters
+from armwright.control import adaptation_rates, adaptive, adaptive_parameters, computed_torque
 from armwright.dynamics import energy, forward_dynamics, mass_matrix
 from armwright.kinematics import fk
 from armwright.motion import quintic
