@@ -169,12 +169,12 @@ def _joints(tree: Table) -> int:
 
 
 def _documents(tree: Table) -> str:
-    """Documents cited by the sheet's numbers, most cited first."""
+    """Documents cited by the numbers of the arm's equations, most cited first."""
     count: dict[str, int] = {}
 
     def walk(table: Table) -> None:
-        for value in table.entries.values():
-            if isinstance(value, Table):
+        for key, value in table.entries.items():
+            if isinstance(value, Table) and key != "measured":
                 walk(value)
             elif isinstance(value, Quantity) and value.source is not None:
                 count[value.source.document] = count.get(value.source.document, 0) + 1
