@@ -111,7 +111,7 @@ class Choices(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """Return noun and names."""
-        return f"Table({self.noun!r}: {', '.join(self.entries)})"
+        return f"Choices({self.noun!r}: {', '.join(self.entries)})"
 
     def title(self, name: str) -> str:
         """Return the label of a name; the name itself where it has none."""
