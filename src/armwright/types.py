@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,16 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[np.float64]
 """Real numbers, SI units."""
 
-Traced: TypeAlias = Any
-"""Floats or symbols: a number or array of either. Code with such arguments is traced into the graph, so it may use
-arithmetic and NumPy functions only, and no `if` on values. Type checkers cannot say more: the same source runs on
-`Array` and on `armwright.graph.array.TracedArray`."""
+Traced: TypeAlias = NDArray[np.float64]
+"""An array of floats or of symbols. Code with such arguments is traced into the graph, so it may use arithmetic and
+NumPy functions only, and no `if` on values. An `armwright.graph.array.TracedArray` is an ndarray, so one annotation
+serves both, and the checker sees swapped arguments, misspelt attributes and forgotten `None`."""
+
+Scalar: TypeAlias = float | NDArray[np.float64]
+"""One number or symbol."""
+
+Outputs: TypeAlias = Mapping[str, Traced]
+"""What a law or a monitor returns by name."""
+
+Symbolic: TypeAlias = Any
+"""An expression, a float, or an array of either: only in `graph` and `robot.symbolic`, where they are mixed."""

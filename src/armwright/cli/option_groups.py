@@ -116,4 +116,4 @@ def _with_signature(command: Command, call: Command, parameters: list[inspect.Pa
     made: Any = functools.wraps(command)(call)
     made.__signature__ = inspect.Signature(parameters)
     made.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return made  # type: ignore[no-any-return]
+    return made

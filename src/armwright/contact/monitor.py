@@ -128,7 +128,7 @@ def run(
     Returns:
         (outputs by name, new memory by name; what the function leaves out keeps its value).
     """
-    result = call(monitor, signals, monitor.gains, memory)
+    result: Any = call(monitor, signals, monitor.gains, memory)
     if (
         not isinstance(result, Mapping)
         or set(result) - {*monitor.outputs, *memory}

@@ -123,7 +123,7 @@ def _stack(value: Any, n: int, what: str) -> Array:
     return array if array.ndim == 3 else array[None]
 
 
-def _times(t: Traced, ticks: int) -> Array:
+def _times(t: ArrayLike, ticks: int) -> Array:
     time = np.asarray(t, dtype=np.float64)
     if time.shape != (ticks,) or ticks < 2 or not np.isfinite(time).all():
         raise InputError(f"monitors: t must hold the {ticks} times of the samples (at least 2), got shape {time.shape}")
@@ -154,7 +154,7 @@ def _traced(
     shapes |= {f"memory_{k}_{label}": v.shape for k, memory in enumerate(start) for label, v in memory.items()}
     found_shapes: dict[str, tuple[int, ...]] = {}
 
-    def tick(**slots: Traced) -> Traced:
+    def tick(**slots: Traced) -> tuple[Any, ...]:
         signals = {"arm": tree, "t": slots["t"][0], "dt": dt, **{k: slots[k] for k in (*shared, *lanes)}}
         memories = [{label: slots[f"memory_{k}_{label}"] for label in memory} for k, memory in enumerate(start)]
         outputs, kept = run_chain(chain, signals, memories)
@@ -183,7 +183,7 @@ def _traced(
     return list(found_shapes), list(found_shapes.values()), plan
 
 
-def _key(monitor: Monitor) -> tuple[Traced, ...]:
+def _key(monitor: Monitor) -> tuple[Any, ...]:
     gains = tuple((k, v.shape, v.tobytes()) for k, v in monitor.gains.items())
     memory = tuple((k, v.shape) for k, v in monitor.memory.items())
     return (monitor.name, fingerprint(monitor.function), gains, memory, monitor.outputs)

@@ -115,7 +115,7 @@ def impedance(
         damping: Traced,
         inertia: Traced,
         null_damping: Traced,
-        wrench: Traced = None,
+        wrench: Traced | None = None,
     ) -> Traced:
         tree = as_tree(arm)
         if tree.n < 6:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from armwright.graph.kernel import Kernel
     from armwright.robot.model import Robot
-    from armwright.types import Array, Traced
+    from armwright.types import Array, Scalar, Traced
 
 SIGNALS = ("arm", "t", "q", "qd", "ref", "dt", "wrench")
 
@@ -169,7 +169,7 @@ def run(law: Law, signals: Mapping[str, Any], gains: Mapping[str, Any], memory: 
         gains: values of all gains.
         memory: values of all memory.
     """
-    value = call(law, signals, gains, memory)
+    value: Any = call(law, signals, gains, memory)
     tau, kept = value if isinstance(value, tuple) else (value, {})
     n = np.shape(signals["q"])
     if np.shape(tau) != n:
@@ -203,7 +203,7 @@ def _instant(
     return signals, check_gains(law, n), kept
 
 
-def _sized(value: Any, size: int, what: str) -> Traced:
+def _sized(value: Any, size: int, what: str) -> Scalar:
     array = finite_numbers(value, what)
     if array.shape != ((size,) if size else ()):
         raise InputError(f"{what}: expected {f'shape ({size},)' if size else 'a scalar'}, got {array.shape}")
@@ -291,7 +291,7 @@ def law_kernel(law: Law | Callable[..., Any], robot: Robot, *, dt: float | None 
         shapes["wrench"] = (6,)
     shapes |= {label: value.shape for label, value in memory.items()}
 
-    def control(**values: Any) -> Traced:
+    def control(**values: Any) -> Any:
         signals = {label: values.get(label) for label in ("t", "q", "qd", "wrench")}
         signals |= {"arm": arm, "dt": dt, "ref": Reference(values["q_ref"], values["qd_ref"], values["qdd_ref"])}
         tau, kept = run(law, signals, gains, {label: values[label] for label in memory})

@@ -36,7 +36,7 @@ class TaskError(NamedTuple):
     drift: Any
 
 
-def rotation_vector_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, goal: Traced = None) -> TaskError:
+def rotation_vector_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, goal: Traced | None = None) -> TaskError:
     """Errors e = [p_d − p; log(R_d Rᵀ)], ed = difference of the twists, J geometric.
 
     The rotation error is the vector φ about which R must turn to reach R_d; φ·d φ/dt = φ·(ω_d − ω), without the
@@ -53,7 +53,7 @@ def rotation_vector_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, goal
     return TaskError(e, twist - J @ qd, a, J, drift)
 
 
-def euler_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, euler: str, goal: Traced = None) -> TaskError:
+def euler_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, euler: str, goal: Traced | None = None) -> TaskError:
     """X = [p; angles] of a named Euler set, J_a analytic (004 eq. 2.77–2.79); angle errors in (−π, π]."""
     T = frame_pose(tree, q)
     J, Jd = euler_jacobian(tree, q, None, euler)[0], euler_jacobian_dot(tree, q, qd, None, euler)[0]

@@ -159,7 +159,7 @@ def refuse_unknown(part: TickFunction, what: str, given: Mapping[str, Any], know
         raise InputError(f"{part.title}: no {what} {', '.join(strange)}; it has {', '.join(known) or 'none'}")
 
 
-def locked(value: Any) -> Traced:
+def locked(value: Any) -> Any:
     """Return a view that cannot be written to: nobody may change what was measured."""
     if isinstance(value, Reference):
         return Reference(*(locked(part) for part in value))

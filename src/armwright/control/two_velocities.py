@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from armwright.motion.trajectory import Reference
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 
 def passive_torque(
@@ -55,7 +55,7 @@ class Sliding(NamedTuple):
     qdd_r: Any
 
 
-def sliding(q: Traced, qd: Traced, ref: Reference, lam: Traced) -> Sliding:
+def sliding(q: Traced, qd: Traced, ref: Reference, lam: Scalar) -> Sliding:
     """Compose s = q̃̇ + Λq̃, q̇_r = q̇_d − Λq̃, q̈_r = q̈_d − Λq̃̇, each (n,); q̃ = q − q_d (002 §8)."""
     qd_r = ref.qd - lam * (q - ref.q)
     return Sliding(qd - qd_r, qd_r, ref.qdd - lam * (qd - ref.qd))

@@ -60,7 +60,7 @@ def _symmetric(xx: Traced, xy: Traced, xz: Traced, yy: Traced, yz: Traced, zz: T
 def _reduced(S: Traced, u: Traced, b: Traced, zero: int | None) -> Traced:
     """S − u bᵀ for symmetric results; row and column `zero` vanish identically."""
 
-    def entry(r: int, c: int) -> Traced:
+    def entry(r: int, c: int) -> Any:
         return 0.0 if zero in (r, c) else S[r, c] - u[r] * b[c]
 
     return _symmetric(entry(0, 0), entry(0, 1), entry(0, 2), entry(1, 1), entry(1, 2), entry(2, 2))
@@ -114,7 +114,7 @@ class Drift(NamedTuple):
     moment: list[Any]
 
 
-def _drift(tree: Tree, st: list[Step], qd: Traced, wrench: Traced, wrenches: Traced) -> Drift:
+def _drift(tree: Tree, st: list[Step], qd: Traced, wrench: Traced | None, wrenches: Traced | None) -> Drift:
     out = Drift([], [], [], [], [])
     w: list[Any] = []
     loads = body_loads(tree, st, wrench, wrenches)
@@ -177,8 +177,8 @@ def aba(
     q: Traced,
     qd: Traced,
     tau: Traced,
-    wrench: Traced = None,
-    wrenches: Traced = None,
+    wrench: Traced | None = None,
+    wrenches: Traced | None = None,
     *,
     gravity: bool = True,
     friction: bool = True,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.parts import Actuators
     from armwright.robot.tree import Tree
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 
 STANDING_MOTOR_SPEED = 1e-7
@@ -48,7 +48,7 @@ class Motors(NamedTuple):
     load_friction: Any
 
     @staticmethod
-    def of(actuators: Actuators, friction: Traced = 1.0) -> Motors:
+    def of(actuators: Actuators, friction: Scalar = 1.0) -> Motors:
         """Take them from a sheet's actuators; `friction` multiplies both kinds of friction."""
         return Motors(
             actuators.gear, actuators.rotor_inertia, friction * actuators.viscous, friction * actuators.load_friction
@@ -111,7 +111,9 @@ def _symmetric(K: Traced, weights: Any) -> Traced:
     return np.array([[half[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)])
 
 
-def joint_side(arm: Robot | Tree, q: Traced, qd: Traced, wrench: Traced = None, *, dry: Any = None) -> tuple[Any, Any]:
+def joint_side(
+    arm: Robot | Tree, q: Traced, qd: Traced, wrench: Traced | None = None, *, dry: Any = None
+) -> tuple[Any, Any]:
     """H (n, n) and u′ (n,) of the links alone, by composite bodies and Newton–Euler: no rotors, no motor friction.
 
     Args:
@@ -142,7 +144,7 @@ def actuator_side(
     qd: Traced,
     qdd: Traced,
     dt: float,
-    wrench: Traced = None,
+    wrench: Traced | None = None,
     *,
     side: Side = consistent,
 ) -> MotorTorques:

@@ -90,7 +90,7 @@ def _slopes(tree: Tree, frames: BodyFrames, masses: Masses) -> dict[tuple[int, i
     return out
 
 
-def _christoffel(tree: Tree, slopes: dict[tuple[int, int, int], Any], qd: Traced) -> list[list[Traced]]:
+def _christoffel(tree: Tree, slopes: dict[tuple[int, int, int], Any], qd: Traced) -> list[list[Any]]:
     def slope(k: int, j: int, l: int) -> Traced:  # noqa: E741 - the document's index
         return slopes.get((min(k, j), max(k, j), l), 0.0)
 
@@ -131,8 +131,8 @@ def _bias(
     equations: LagrangeTerms,
     q: Traced,
     qd: Traced,
-    wrench: Traced,
-    wrenches: Traced,
+    wrench: Traced | None,
+    wrenches: Traced | None,
     *,
     gravity: bool,
     friction: bool,
@@ -149,8 +149,8 @@ def lagrange_inverse(
     q: Traced,
     qd: Traced,
     qdd: Traced,
-    wrench: Traced = None,
-    wrenches: Traced = None,
+    wrench: Traced | None = None,
+    wrenches: Traced | None = None,
     *,
     gravity: bool = True,
     friction: bool = True,
@@ -168,8 +168,8 @@ def lagrange_forward(
     q: Traced,
     qd: Traced,
     tau: Traced,
-    wrench: Traced = None,
-    wrenches: Traced = None,
+    wrench: Traced | None = None,
+    wrenches: Traced | None = None,
     *,
     gravity: bool = True,
     friction: bool = True,

@@ -202,7 +202,15 @@ def poe_mass(arm: Robot | Tree, q: Traced, *, rotors: bool = True) -> Traced:
 
 
 def _parts(
-    tree: Tree, q: Traced, qd: Traced, wrench: Traced, wrenches: Traced, *, gravity: bool, friction: bool, rotors: bool
+    tree: Tree,
+    q: Traced,
+    qd: Traced,
+    wrench: Traced | None,
+    wrenches: Traced | None,
+    *,
+    gravity: bool,
+    friction: bool,
+    rotors: bool,
 ) -> tuple[Traced, Traced]:
     M, C, g = poe_equations(tree, q, qd)
     rest = C @ qd + joint_torque(tree, qd, None, friction=friction, rotors=False)
@@ -217,8 +225,8 @@ def poe_inverse(
     q: Traced,
     qd: Traced,
     qdd: Traced,
-    wrench: Traced = None,
-    wrenches: Traced = None,
+    wrench: Traced | None = None,
+    wrenches: Traced | None = None,
     *,
     gravity: bool = True,
     friction: bool = True,
@@ -235,8 +243,8 @@ def poe_forward(
     q: Traced,
     qd: Traced,
     tau: Traced,
-    wrench: Traced = None,
-    wrenches: Traced = None,
+    wrench: Traced | None = None,
+    wrenches: Traced | None = None,
     *,
     gravity: bool = True,
     friction: bool = True,

@@ -251,7 +251,7 @@ def inverse_dynamics(
             k = robot.memo("inverse_dynamics", _inverse, None, method, *USUAL)  # type: ignore[union-attr]
         except (AttributeError, TypeError):  # a tree, or no arm at all
             return cast("Array", _inverse_found(robot, (method, *USUAL), None, q, qd, qdd))
-        return k(q, qd, qdd)  # type: ignore[no-any-return]
+        return k(q, qd, qdd)
     options = (method, gravity, friction, rotors, check_finite)
     return cast("Array", _inverse_found(robot, options, wrench, q, qd, qdd))
 
@@ -280,7 +280,7 @@ def forward_dynamics(
             k = robot.memo("forward_dynamics", _forward, None, method, *USUAL)  # type: ignore[union-attr]
         except (AttributeError, TypeError):
             return cast("Array", _forward_found(robot, (method, *USUAL), None, q, qd, tau))
-        return k(q, qd, tau)  # type: ignore[no-any-return]
+        return k(q, qd, tau)
     options = (method, gravity, friction, rotors, check_finite)
     return cast("Array", _forward_found(robot, options, wrench, q, qd, tau))
 
@@ -296,7 +296,7 @@ def mass_matrix(
             k = robot.memo("mass_matrix", _mass, None, method, True, True)  # type: ignore[union-attr]
         except (AttributeError, TypeError):
             return cast("Array", _mass_found(robot, (method, True, True), None, q))
-        return k(q)  # type: ignore[no-any-return]
+        return k(q)
     return cast("Array", _mass_found(robot, (method, rotors, check_finite), None, q))
 
 

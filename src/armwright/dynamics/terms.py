@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from armwright.robot.step import Step
     from armwright.robot.tree import Tree
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 Z = np.array([0.0, 0.0, 1.0])
 ZERO = np.zeros(3)
@@ -45,7 +45,7 @@ def gather(tree: Tree, x: Sequence[Traced]) -> Traced:
     return np.array(out)
 
 
-def gather_matrix(tree: Tree, A: Sequence[Sequence[Traced]]) -> Traced:
+def gather_matrix(tree: Tree, A: Sequence[Sequence[Scalar]]) -> Traced:
     """Bodies to coordinates (n, n): Gᵀ A G."""
     if is_plain(tree):
         return np.array([list(row) for row in A]).reshape(tree.n, tree.n)
@@ -81,7 +81,7 @@ def friction_torque(tree: Tree, qd: Traced) -> Traced:
     return out
 
 
-def joint_torque(tree: Tree, qd: Traced, qdd: Traced, *, friction: bool, rotors: bool) -> Traced:
+def joint_torque(tree: Tree, qd: Traced, qdd: Traced | None, *, friction: bool, rotors: bool) -> Traced:
     """The part of tau that acts in the joints alone (n,): rotor inertia Kᵀ I_a K q̈ and friction."""
     out: Any = np.zeros(tree.n)
     if rotors and qdd is not None and present(tree.armature):
@@ -161,7 +161,9 @@ Load = tuple[Any, Any]
 """Force and moment (about the origin of the body frame) that the world exerts on the body."""
 
 
-def body_loads(tree: Tree, st: Sequence[Step], wrench: Traced = None, wrenches: Traced = None) -> list[Load | None]:
+def body_loads(
+    tree: Tree, st: Sequence[Step], wrench: Traced | None = None, wrenches: Traced | None = None
+) -> list[Load | None]:
     """External wrenches turned into each body's own frame.
 
     Args:
@@ -190,7 +192,9 @@ def body_loads(tree: Tree, st: Sequence[Step], wrench: Traced = None, wrenches: 
     return loads
 
 
-def root_loads(tree: Tree, frames: BodyFrames, wrench: Traced = None, wrenches: Traced = None) -> list[Load | None]:
+def root_loads(
+    tree: Tree, frames: BodyFrames, wrench: Traced | None = None, wrenches: Traced | None = None
+) -> list[Load | None]:
     """The same wrenches in root axes, moments about each body frame's origin."""
     loads: list[Load | None] = [None] * tree.nb
     R_root_base = tree.T_base_root[:3, :3].T
@@ -207,7 +211,9 @@ def root_loads(tree: Tree, frames: BodyFrames, wrench: Traced = None, wrenches: 
     return loads
 
 
-def external_torque(tree: Tree, frames: BodyFrames, wrench: Traced = None, wrenches: Traced = None) -> list[Traced]:
+def external_torque(
+    tree: Tree, frames: BodyFrames, wrench: Traced | None = None, wrenches: Traced | None = None
+) -> list[Traced]:
     """Joint torques equivalent to external wrenches, one per body: Σ Jᵀ w. The actuators' tau falls by them."""
     out: list[Any] = [0.0] * tree.nb
     for i, load in enumerate(root_loads(tree, frames, wrench, wrenches)):

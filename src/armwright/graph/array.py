@@ -19,10 +19,10 @@ from armwright.graph.ops import MEANING, Op
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from armwright.types import Traced
+    from armwright.types import Symbolic
 
 
-def graph_of(*values: Traced) -> Graph | None:
+def graph_of(*values: Symbolic) -> Graph | None:
     """Return the graph of the expressions among `values`, None if there are none; refuse a mixture of two graphs."""
     graphs = {id(value.graph): value.graph for value in values if isinstance(value, Expr)}
     if len(graphs) > 1:
@@ -30,19 +30,19 @@ def graph_of(*values: Traced) -> Graph | None:
     return next(iter(graphs.values()), None)
 
 
-def _lift(graph: Graph, value: Traced) -> Expr:
+def _lift(graph: Graph, value: Symbolic) -> Expr:
     return value.as_number() if isinstance(value, Expr) else graph.constant(float(value))
 
 
 def _unary(op: Op) -> Callable[[Any], Any]:
-    def function(x: Traced) -> Traced:
+    def function(x: Symbolic) -> Symbolic:
         return x.graph.apply(op, x.as_number()) if isinstance(x, Expr) else MEANING[op](float(x))
 
     return function
 
 
 def _binary(op: Op) -> Callable[[Any, Any], Any]:
-    def function(x: Traced, y: Traced) -> Traced:
+    def function(x: Symbolic, y: Symbolic) -> Symbolic:
         graph = graph_of(x, y)
         if graph is None:
             return MEANING[op](float(x), float(y))
@@ -51,12 +51,12 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
     return function
 
 
-def sin(x: Traced) -> Traced:
+def sin(x: Symbolic) -> Symbolic:
     """Sine of an expression or a number."""
     return x.graph.sine(x.as_number()) if isinstance(x, Expr) else float(np.sin(x))
 
 
-def cos(x: Traced) -> Traced:
+def cos(x: Symbolic) -> Symbolic:
     """Cosine of an expression or a number."""
     return x.graph.cosine(x.as_number()) if isinstance(x, Expr) else float(np.cos(x))
 
@@ -65,7 +65,7 @@ sqrt, absolute, exp, log, tanh, floor = map(_unary, (Op.SQRT, Op.ABS, Op.EXP, Op
 arctan2, minimum, maximum = map(_binary, (Op.ATAN2, Op.MIN, Op.MAX))
 
 
-def where(condition: Traced, x: Traced, y: Traced) -> Traced:
+def where(condition: Symbolic, x: Symbolic, y: Symbolic) -> Symbolic:
     """Choose one element: x where the condition holds, y elsewhere."""
     graph = graph_of(condition, x, y)
     if graph is None:
@@ -73,7 +73,7 @@ def where(condition: Traced, x: Traced, y: Traced) -> Traced:
     return graph.select(truth(graph, condition), _lift(graph, x), _lift(graph, y))
 
 
-def sign(x: Traced) -> Traced:
+def sign(x: Symbolic) -> Symbolic:
     """Return −1, 0 or 1; 0 at 0."""
     return where(x > 0.0, 1.0, where(x < 0.0, -1.0, 0.0))
 
@@ -141,7 +141,7 @@ _ARITHMETIC = {
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 
 
-def plain(value: Traced) -> Traced:
+def plain(value: Symbolic) -> Symbolic:
     """View traced arrays and scalars as ordinary object arrays."""
     if isinstance(value, np.generic):
         return value.item()  # NumPy's scalars would call the ufunc again, without end
@@ -156,17 +156,17 @@ def plain(value: Traced) -> Traced:
     return value
 
 
-def has_symbols(*values: Traced) -> bool:
+def has_symbols(*values: Symbolic) -> bool:
     """Whether an expression stands somewhere in the values: numbers, expressions, arrays and lists of either."""
     return any(isinstance(item, Expr) for value in values for item in _items(value))
 
 
-def cells(value: Traced) -> Any:
+def cells(value: Symbolic) -> Any:
     """Return numbers, expressions, arrays and lists of either as an ordinary array of objects."""
     return np.asarray(value, dtype=object)
 
 
-def _items(value: Traced) -> list[Any]:
+def _items(value: Symbolic) -> list[Any]:
     if isinstance(value, np.ndarray) and value.dtype != object:
         return []
     try:
@@ -175,7 +175,7 @@ def _items(value: Traced) -> list[Any]:
         return []
 
 
-def traced(value: Traced) -> Traced:
+def traced(value: Symbolic) -> Symbolic:
     """View an object array as `TracedArray`; unwrap zero-dimensional ones; leave the rest alone."""
     if isinstance(value, np.ndarray) and value.dtype == object:
         return value[()] if value.ndim == 0 else value.view(TracedArray)
@@ -184,7 +184,7 @@ def traced(value: Traced) -> Traced:
     return value
 
 
-def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Symbolic:
     """Run a NumPy ufunc on traced values."""
     out = kwargs.pop("out", None)
     arrays = [plain(value) for value in inputs]
@@ -215,26 +215,26 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     return out[0]
 
 
-def _where(condition: Traced, x: Traced = None, y: Traced = None) -> Traced:
+def _where(condition: Symbolic, x: Symbolic = None, y: Symbolic = None) -> Symbolic:
     if x is None or y is None:
         raise TraceError("np.where(condition) alone cannot be traced; give both alternatives")
     return np.frompyfunc(where, 3, 1)(plain(condition), plain(x), plain(y))
 
 
-def _clip(a: Traced, a_min: Traced = None, a_max: Traced = None, out: Traced = None, **kwargs: Any) -> Traced:
+def _clip(a: Symbolic, a_min: Symbolic = None, a_max: Symbolic = None, out: Symbolic = None, **kwargs: Any) -> Symbolic:
     low, high = kwargs.get("min", a_min), kwargs.get("max", a_max)
     result = a if low is None else np.maximum(a, low)
     return result if high is None else np.minimum(result, high)
 
 
-def _norm(x: Traced, ord: float | str | None = None, axis: int | None = None, keepdims: bool = False) -> Traced:  # noqa: A002 - as NumPy names it
+def _norm(x: Symbolic, ord: float | str | None = None, axis: int | None = None, keepdims: bool = False) -> Symbolic:  # noqa: A002 - as NumPy names it
     if ord not in (None, 2) or (axis is None and np.ndim(plain(x)) != 1):
         raise TraceError("np.linalg.norm can be traced for the 2-norm of vectors only (give an axis for several)")
     return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
 
 
 def _reduction(ufunc: np.ufunc) -> Callable[..., Any]:
-    def function(a: Traced, axis: int | None = None, keepdims: bool = False) -> Traced:
+    def function(a: Symbolic, axis: int | None = None, keepdims: bool = False) -> Symbolic:
         return apply_ufunc(ufunc, "reduce", (a,), {"axis": axis, "keepdims": keepdims})
 
     return function
@@ -270,7 +270,7 @@ _REFUSED = {
 }
 
 
-def apply_function(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]) -> Traced:
+def apply_function(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]) -> Symbolic:
     """Run any other NumPy function on traced values: our own version, or NumPy's on object arrays."""
     if function in _FUNCTIONS:
         return traced(_FUNCTIONS[function](*args, **kwargs))
@@ -287,24 +287,24 @@ class TracedArray(np.ndarray):
 
     __array_priority__ = 1000.0
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Traced, **kwargs: Any) -> Traced:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Symbolic, **kwargs: Any) -> Symbolic:
         """See `apply_ufunc`."""
         return apply_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
-    ) -> Traced:
+    ) -> Symbolic:
         """See `apply_function`."""
         return apply_function(func, args, kwargs)
 
 
-def _expr_ufunc(self: Expr, ufunc: np.ufunc, method: str, *inputs: Traced, **kwargs: Any) -> Traced:
+def _expr_ufunc(self: Expr, ufunc: np.ufunc, method: str, *inputs: Symbolic, **kwargs: Any) -> Symbolic:
     return apply_ufunc(ufunc, method, inputs, kwargs)
 
 
 def _expr_function(
     self: Expr, func: Callable[..., Any], types: Iterable[type], args: Iterable[Any], kwargs: Mapping[str, Any]
-) -> Traced:
+) -> Symbolic:
     return apply_function(func, args, kwargs)
 
 
@@ -316,7 +316,7 @@ for _ufunc, _function in _ELEMENTWISE.items():
 Expr.conjugate = lambda self: self  # type: ignore[attr-defined]
 
 
-def inputs_of(graph: Graph, signal: int, shape: tuple[int, ...]) -> Traced:
+def inputs_of(graph: Graph, signal: int, shape: tuple[int, ...]) -> Symbolic:
     """Return input number `signal` as an array of `shape` (an `Expr` for shape ())."""
     size = int(np.prod(shape))
     cells = np.empty(size, dtype=object)

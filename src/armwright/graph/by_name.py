@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from armwright.types import Traced
+    from armwright.types import Symbolic
 
 
-def call_by_name(function: Callable[..., Traced], values: Mapping[str, Any], what: str | None = None) -> Traced:
+def call_by_name(function: Callable[..., Symbolic], values: Mapping[str, Any], what: str | None = None) -> Symbolic:
     """Call `function` with those of `values` that its signature names (positional-only parameters included).
 
     Args:

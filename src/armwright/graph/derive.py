@@ -14,7 +14,7 @@ from armwright.graph.expr import Expr, Graph
 from armwright.graph.ops import BOOLEAN, Op
 
 if TYPE_CHECKING:
-    from armwright.types import Traced
+    from armwright.types import Symbolic
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +84,7 @@ def _gated(tangent: Expr) -> bool:
     return tangent.op is Op.SELECT and (tangent.operands[1].is_zero or tangent.operands[2].is_zero)
 
 
-def _scaled(factor: Traced, tangent: Expr) -> Expr:
+def _scaled(factor: Symbolic, tangent: Expr) -> Expr:
     """Return factor·tangent; behind a closed gate 0, whatever the factor is."""
     if isinstance(factor, float) and factor == 1.0:
         return tangent
@@ -118,7 +118,7 @@ def _cone(graph: Graph, roots: list[int], held: frozenset[int]) -> list[int]:
     return sorted(live)
 
 
-def derivative_matrix(outputs: Traced, wrt: Traced, *, mode: str = "auto", held: Traced = ()) -> Traced:
+def derivative_matrix(outputs: Symbolic, wrt: Symbolic, *, mode: str = "auto", held: Symbolic = ()) -> Symbolic:
     """Return ∂outputs/∂wrt with shape ``outputs.shape + wrt.shape``.
 
     Args:

@@ -20,7 +20,7 @@ from armwright.graph.ops import BOOLEAN, COMMUTATIVE, MEANING, Op
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from armwright.types import Traced
+    from armwright.types import Symbolic
 
 NUMBER = (int, float, np.integer, np.floating)
 
@@ -188,7 +188,7 @@ class Expr:
         self.is_zero = self.is_constant and value == 0.0
         self.is_boolean = op in BOOLEAN or value is True or value is False
 
-    def lift(self, other: Traced) -> Expr:
+    def lift(self, other: Symbolic) -> Expr:
         """Make `other` a number of the same graph."""
         if isinstance(other, Expr):
             if other.graph is not self.graph:
@@ -210,35 +210,35 @@ class Expr:
             return self
         return self.graph.apply(Op.NOT, self.graph.apply(Op.EQ, self, self.graph.constant(0.0)))
 
-    def _binary(self, other: Traced, build: Callable[[Expr, Expr], Expr], *, swap: bool = False) -> Traced:
+    def _binary(self, other: Symbolic, build: Callable[[Expr, Expr], Expr], *, swap: bool = False) -> Symbolic:
         if isinstance(other, np.ndarray):
             return NotImplemented  # NumPy broadcasts and comes back element by element
         a, b = self.as_number(), self.lift(other)
         return build(b, a) if swap else build(a, b)
 
-    def __add__(self, other: Traced) -> Traced:
+    def __add__(self, other: Symbolic) -> Symbolic:
         return self._binary(other, self.graph.add)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Traced) -> Traced:
+    def __sub__(self, other: Symbolic) -> Symbolic:
         return self._binary(other, self.graph.subtract)
 
-    def __rsub__(self, other: Traced) -> Traced:
+    def __rsub__(self, other: Symbolic) -> Symbolic:
         return self._binary(other, self.graph.subtract, swap=True)
 
-    def __mul__(self, other: Traced) -> Traced:
+    def __mul__(self, other: Symbolic) -> Symbolic:
         return self._binary(other, self.graph.multiply)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Traced) -> Traced:
+    def __truediv__(self, other: Symbolic) -> Symbolic:
         return self._binary(other, self.graph.divide)
 
-    def __rtruediv__(self, other: Traced) -> Traced:
+    def __rtruediv__(self, other: Symbolic) -> Symbolic:
         return self._binary(other, self.graph.divide, swap=True)
 
-    def __pow__(self, exponent: Traced) -> Traced:
+    def __pow__(self, exponent: Symbolic) -> Symbolic:
         """Integer powers by repeated squaring, 0.5 by sqrt, others through exp and log."""
         if isinstance(exponent, np.ndarray):
             return NotImplemented
@@ -256,7 +256,7 @@ class Expr:
         logarithm = self.graph.apply(Op.LOG, self.as_number())
         return self.graph.apply(Op.EXP, self.graph.multiply(self.lift(exponent), logarithm))
 
-    def __rpow__(self, base: Traced) -> Traced:
+    def __rpow__(self, base: Symbolic) -> Symbolic:
         return self.lift(base) ** self
 
     def __neg__(self) -> Expr:
@@ -268,36 +268,36 @@ class Expr:
     def __abs__(self) -> Expr:
         return self.graph.apply(Op.ABS, self.as_number())
 
-    def _compare(self, other: Traced, op: Op, *, swap: bool = False) -> Traced:
+    def _compare(self, other: Symbolic, op: Op, *, swap: bool = False) -> Symbolic:
         return self._binary(other, lambda a, b: self.graph.apply(op, a, b), swap=swap)
 
-    def __lt__(self, other: Traced) -> Traced:
+    def __lt__(self, other: Symbolic) -> Symbolic:
         return self._compare(other, Op.LT)
 
-    def __le__(self, other: Traced) -> Traced:
+    def __le__(self, other: Symbolic) -> Symbolic:
         return self._compare(other, Op.LE)
 
-    def __gt__(self, other: Traced) -> Traced:
+    def __gt__(self, other: Symbolic) -> Symbolic:
         return self._compare(other, Op.LT, swap=True)
 
-    def __ge__(self, other: Traced) -> Traced:
+    def __ge__(self, other: Symbolic) -> Symbolic:
         return self._compare(other, Op.LE, swap=True)
 
-    def __eq__(self, other: object) -> Traced:
+    def __eq__(self, other: object) -> Symbolic:
         return self._compare(other, Op.EQ)
 
-    def __ne__(self, other: object) -> Traced:
+    def __ne__(self, other: object) -> Symbolic:
         equal = self._compare(other, Op.EQ)
         return equal if equal is NotImplemented else ~equal
 
-    def __and__(self, other: Traced) -> Traced:
+    def __and__(self, other: Symbolic) -> Symbolic:
         if isinstance(other, np.ndarray):
             return NotImplemented
         return self.graph.apply(Op.AND, self.as_truth(), truth(self.graph, other))
 
     __rand__ = __and__
 
-    def __or__(self, other: Traced) -> Traced:
+    def __or__(self, other: Symbolic) -> Symbolic:
         if isinstance(other, np.ndarray):
             return NotImplemented
         return self.graph.apply(Op.OR, self.as_truth(), truth(self.graph, other))
@@ -327,7 +327,7 @@ class Expr:
         return f"Expr({self.value!r})" if self.is_constant else self.graph.describe(self)
 
 
-def truth(graph: Graph, value: Traced) -> Expr:
+def truth(graph: Graph, value: Symbolic) -> Expr:
     """Make `value` (Expr, bool or number) a truth value of `graph`."""
     return value.as_truth() if isinstance(value, Expr) else graph.constant(bool(value))
 

@@ -35,7 +35,7 @@ from armwright.graph.traced_program import Counts, TracedProgram, trace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from armwright.types import Array, Traced
+    from armwright.types import Array, Symbolic
 
 SEARCH = 10_000  # steps of the exact search for a common element; beyond, arrays are taken to overlap
 
@@ -231,13 +231,13 @@ class Kernel:
                     result[...] = target
         return results[0] if p.single else tuple(results)
 
-    def inlined(self, *values: Traced) -> Any:
+    def inlined(self, *values: Symbolic) -> Any:
         """Return the results for symbols: the program's nodes, made anew in the graph of the caller.
 
         Leading batch axes broadcast as in a call; numbers among the values are folded in.
         """
 
-        def one(*row: Traced) -> Any:
+        def one(*row: Symbolic) -> Any:
             made = in_graph(self.program, row)
             return self.general_call(*row) if made is None else made  # None: numbers in a batch of symbols
 

@@ -19,7 +19,7 @@ from armwright.graph.ops import Op
 
 if TYPE_CHECKING:
     from armwright.graph.traced_program import ProgramSignal, TracedProgram
-    from armwright.types import Traced
+    from armwright.types import Symbolic
 
 
 def as_float64(value: Any, what: str, shape: tuple[int, ...]) -> Any:
@@ -57,7 +57,7 @@ def batch_axes(
 
 
 def over_rows(
-    function: Callable[..., Any], name: str, inputs: Sequence[ProgramSignal], values: Sequence[Traced]
+    function: Callable[..., Any], name: str, inputs: Sequence[ProgramSignal], values: Sequence[Symbolic]
 ) -> Any:
     """Call a function of one state with symbols or floats, once for every row of their batch axes.
 
@@ -85,13 +85,13 @@ def over_rows(
     return tuple(_stacked(part, batch) for part in zip(*rows, strict=True))
 
 
-def _stacked(rows: Sequence[Traced], batch: tuple[int, ...]) -> Traced:
+def _stacked(rows: Sequence[Symbolic], batch: tuple[int, ...]) -> Symbolic:
     array = np.stack([cells(row) for row in rows])
     array = array.reshape(batch + array.shape[1:])
     return traced(array) if has_symbols(array) else array.astype(np.float64)
 
 
-def in_graph(program: TracedProgram, values: Sequence[Traced]) -> Any:
+def in_graph(program: TracedProgram, values: Sequence[Symbolic]) -> Any:
     """Return the results of a program for one state: its nodes made anew in the graph of the symbols among `values`.
 
     None where there is no symbol at all.
@@ -114,5 +114,5 @@ def in_graph(program: TracedProgram, values: Sequence[Traced]) -> Any:
     return results[0] if program.single else tuple(results)
 
 
-def _number_in(graph: Graph, value: Traced) -> Expr:
+def _number_in(graph: Graph, value: Symbolic) -> Expr:
     return value.as_number() if isinstance(value, Expr) else graph.constant(float(value))

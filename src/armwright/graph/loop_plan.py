@@ -16,9 +16,9 @@ from typing import Literal
 
 from armwright.errors import InputError
 from armwright.graph.traced_program import TracedProgram, trace
-from armwright.types import Traced
+from armwright.types import Symbolic
 
-Slots = dict[str, Traced]
+Slots = dict[str, Symbolic]
 When = Literal["before", "inside", "after"]
 
 
@@ -47,7 +47,7 @@ def stage(
 def traced_stage(function: Callable[[Slots], Slots], shapes: Mapping[str, tuple[int, ...]], name: str) -> TracedProgram:
     """Trace a function of a dictionary of slots that returns a dictionary of slots."""
 
-    def body(**slots: Traced) -> tuple[Traced, ...]:
+    def body(**slots: Symbolic) -> tuple[Symbolic, ...]:
         result = function(slots)
         return namedtuple("Slots", list(result))(**result)
 

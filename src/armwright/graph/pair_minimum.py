@@ -24,7 +24,7 @@ from armwright.graph.thread_pool import ROWS_PER_THREAD, run_rows
 from armwright.graph.traced_program import trace
 
 if TYPE_CHECKING:
-    from armwright.types import Array, Traced
+    from armwright.types import Array, Symbolic
 
 _P, _I, _D = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 _SIGNATURES = {
@@ -69,7 +69,7 @@ class LeastKernel:
         bound = None if kind.bound is None else trace(kind.bound, shapes)
         return Group(kind.table, trace(kind.value, shapes), bound)
 
-    def function(self, driver: Literal["rows", "ways"], width: int) -> Traced:
+    def function(self, driver: Literal["rows", "ways"], width: int) -> Symbolic:
         """The compiled loops over `width` configurations at a time."""
         if (driver, width) not in self._functions:
             parts = [(g.table, g.value.digest, g.bound and g.bound.digest) for g in self.groups]
@@ -81,7 +81,7 @@ class LeastKernel:
             self._functions[driver, width] = _SIGNATURES[driver](address)
         return self._functions[driver, width]
 
-    def over(self, *items: Traced) -> Least:
+    def over(self, *items: Symbolic) -> Least:
         """Return the function of q alone, for items (count, size), one array per kind."""
         return Least(self, items)
 
@@ -102,7 +102,7 @@ class Least:
         )
         self._width = jit.host().width if backend() == "llvm" else 0
 
-    def __call__(self, q: Traced, most: float = np.inf) -> Traced:
+    def __call__(self, q: Symbolic, most: float = np.inf) -> Symbolic:
         """Return the least value, or `most` where all are above it: a smaller `most` is faster."""
         Q = np.ascontiguousarray(q, dtype=np.float64)
         n = self.kernel.n
@@ -138,7 +138,7 @@ class Least:
         run = self.kernel.function("rows", width)
         return int(run(data_word(Q), data_word(out), rows, *self._where, most))
 
-    def ways(self, a: Traced, b: Traced, levers: Array, finest: float, *, whole: bool = False) -> Traced:
+    def ways(self, a: Symbolic, b: Symbolic, levers: Array, finest: float, *, whole: bool = False) -> Symbolic:
         """Return how much (m,) of the straight ways a → b (m, n) is proved to keep the least value above 0.
 
         See `proved_way`, which does the same in NumPy.
@@ -165,7 +165,7 @@ class Least:
             _refuse(B, "b")
         return out
 
-    def reference(self, q: Traced, most: float = np.inf) -> Traced:
+    def reference(self, q: Symbolic, most: float = np.inf) -> Symbolic:
         """Return the least value without compiled loops: every pair, by the kernels of the traced functions."""
         Q = np.asarray(q, dtype=np.float64)
         least = np.full(Q.shape[:-1], most)

@@ -20,7 +20,7 @@ from armwright.graph.expr import Expr, Graph, NaiveGraph
 from armwright.graph.ops import LEAVES, Op
 
 if TYPE_CHECKING:
-    from armwright.types import Traced
+    from armwright.types import Symbolic
 
 
 class ProgramSignal(NamedTuple):
@@ -152,7 +152,7 @@ def finish(
     )
 
 
-def _root(graph: Graph, label: str, element: Traced) -> Expr:
+def _root(graph: Graph, label: str, element: Symbolic) -> Expr:
     if isinstance(element, Expr):
         if element.graph is not graph:
             raise TraceError(f"output {label!r} contains a value traced elsewhere")

@@ -184,14 +184,14 @@ def euler_jacobian_dot(
 def _regular(result: tuple[Traced, Traced], euler: str) -> Array:
     J_a, determinant = result
     if has_symbols(determinant):
-        return cast("Array", J_a)  # no value yet that could be refused
+        return J_a  # no value yet that could be refused
     gap = np.abs(np.asarray(determinant)).min(initial=1.0)
     if gap < DEGENERATE_BELOW:
         raise InputError(
             f"Euler set {euler!r} is degenerate at this orientation (|det B| = {gap:.3g}): its rates are undefined; "
             "use another set or the geometric Jacobian"
         )
-    return cast("Array", J_a)
+    return J_a
 
 
 def _options(robot: Robot | Tree, frame: FrameLike, euler: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from armwright.spatial.rotations import skew
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 # A trigonometric equation that misses solubility by this much (relative) is taken at its double root; every result is
 # verified by forward kinematics afterwards.
@@ -86,7 +86,7 @@ def onto(axis: Traced, u: Traced, v: Traced, scale: float = 1.0) -> One:
     return One(np.arctan2((skew(axis) @ u_across) @ v_across, u_across @ v_across), free)
 
 
-def wave(a: Traced, b: Traced, low: Traced, high: Traced, scale: float) -> Two:
+def wave(a: Scalar, b: Scalar, low: Traced, high: Traced, scale: float) -> Two:
     """Solve a·cos θ + b·sin θ = c, given the gaps low = r + c and high = r − c with r = hypot(a, b).
 
     θ = atan2(b, a) ± ψ with cos ψ = c/r. The gaps are passed because a caller may know a small one more exactly than c.
@@ -98,7 +98,7 @@ def wave(a: Traced, b: Traced, low: Traced, high: Traced, scale: float) -> Two:
     return Two(centre + psi, centre - psi, np.maximum(soluble, free), free, np.sqrt(low * high))
 
 
-def level(axis: Traced, p: Traced, h: Traced, d: Traced, scale: float = 1.0) -> Two:
+def level(axis: Traced, p: Traced, h: Traced, d: Scalar, scale: float = 1.0) -> Two:
     """Turn p (3,) about `axis` until its component along h (3,) is d: h·R(θ)p = d (subproblem 4)."""
     a, b = across(axis, p) @ h, (skew(axis) @ p) @ h
     c = d - (p @ axis) * (axis @ h)

@@ -243,7 +243,7 @@ def measure(
     return AimError(f, rows, position, rotation)
 
 
-def _norm(parts: list[Any]) -> Traced:
+def _norm(parts: list[Any]) -> Any:
     if not parts:
         return 0.0
     v = np.array(parts)

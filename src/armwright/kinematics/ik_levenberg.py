@@ -101,7 +101,7 @@ def iteration(
         resting = (largest <= GRADIENT_AT_MINIMUM * np.sqrt(cost)) | (damping > LARGEST_DAMPING)
         arrived = np.maximum(position, rotation) <= GOAL_TOLERANCE
         trial = np.minimum(np.maximum(q + _solve(np.where(held, 0.0, J), f, damping), lower), upper)
-        left = f - J @ (trial - q)
+        left: Traced = f - J @ (trial - q)
         new = {
             "q": q,
             "trial": trial,

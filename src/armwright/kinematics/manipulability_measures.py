@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -109,7 +109,7 @@ def _ellipsoid(J: Traced) -> tuple[Traced, Traced, Traced]:
     return found.U, half, np.prod(half)
 
 
-def _singular_values(robot: Robot | Tree, q: ArrayLike, frame: FrameLike) -> Traced:
+def _singular_values(robot: Robot | Tree, q: ArrayLike, frame: FrameLike) -> Any:
     """Singular values (..., min(6, n)) of the geometric Jacobian, largest first, of numbers or symbols."""
     J = jacobian(robot, q, frame)
     if not has_symbols(J):

@@ -182,10 +182,10 @@ class Robot(ByContent):
         The key must tell everything that the result depends on besides the robot.
         """
         try:
-            return self.known[key]  # type: ignore[no-any-return]
+            return self.known[key]
         except KeyError:
             pass
-        return make_once(self.known, key, lambda: make(self, *arguments))  # type: ignore[no-any-return]
+        return make_once(self.known, key, lambda: make(self, *arguments))
 
     @property
     def n(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from armwright.robot.tree import Tree
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 QUARTER = 0.5 * np.pi
 
@@ -63,7 +63,7 @@ class Step:
         return self.R0 @ np.array([[self.c, -self.s, zero], [self.s, self.c, zero], [zero, zero, zero + 1.0]])
 
 
-def turn(angle: Traced, offset: float) -> tuple[Traced, Traced]:
+def turn(angle: Scalar, offset: float) -> tuple[Traced, Traced]:
     """Return cos and sin of ``angle + offset``; offsets by quarter turns are exchanged exactly, not added."""
     quarters = round(offset / QUARTER)
     rest = offset - quarters * QUARTER

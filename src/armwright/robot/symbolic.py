@@ -33,7 +33,7 @@ from armwright.spatial import skew
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from armwright.types import Traced
+    from armwright.types import Symbolic
 
 Entry: TypeAlias = float | str | Expr
 """A number, a symbol or an expression of symbols, or the name of a symbol."""
@@ -78,7 +78,7 @@ class _Parameters(Graph):
 _PARAMETERS = _Parameters()
 
 
-def symbols(names: str) -> Traced:
+def symbols(names: str) -> Symbolic:
     """Return one symbol, or a tuple of several.
 
     ``m1, l1 = aw.symbols("m1 l1")``. Symbols take part in arithmetic and in NumPy functions, ``m1 * l1**2 / 12``, and
@@ -106,7 +106,7 @@ def entries(value: Any, shape: tuple[int, ...], what: str) -> NDArray[np.object_
     return out
 
 
-def _entry(item: Any, what: str) -> Traced:
+def _entry(item: Any, what: str) -> Symbolic:
     if isinstance(item, str):
         return _PARAMETERS.symbol(item)
     if isinstance(item, Expr) and item.graph is _PARAMETERS:
@@ -141,7 +141,7 @@ def _needed(item: Expr) -> list[int]:
 class Substitution:
     """Replaces symbols by values: floats, or the inputs of a function that is being traced."""
 
-    def __init__(self, values: Mapping[str, Traced]) -> None:
+    def __init__(self, values: Mapping[str, Symbolic]) -> None:
         """Take a value for every symbol, by name."""
         self.values = values
         known = [value for value in values.values() if isinstance(value, Expr)]
@@ -176,7 +176,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.robot.model import Robot
-    from armwright.types import Traced
+    from armwright.types import Symbolic
 
     Objects = NDArray[np.object_]
 
@@ -263,7 +263,7 @@ class SymbolicRobot:
             gravity=value(self.gravity),
         )
 
-    def tree(self, values: Mapping[str, Traced]) -> Tree:
+    def tree(self, values: Mapping[str, Symbolic]) -> Tree:
         """Return the arm as the recursions see it, with `values` (traced ones, mostly) in the place of the symbols."""
         value, n = Substitution(values), self.n
         before, after = value(self.T_parent_joint), value(self.T_joint_link)
@@ -356,17 +356,17 @@ def _rows(table: Any, columns: str) -> Objects:
     return entries(table, (n, 4), f"DH table (columns {columns})")
 
 
-def _turn(angle: Traced) -> tuple[Traced, Traced]:
+def _turn(angle: Symbolic) -> tuple[Symbolic, Symbolic]:
     """Return cos and sin, exact at quarter turns."""
     return (cos(angle), sin(angle)) if isinstance(angle, Expr) else turn(0.0, angle)
 
 
-def _rz_tz(theta: Traced, d: Traced) -> Objects:
+def _rz_tz(theta: Symbolic, d: Symbolic) -> Objects:
     c, s = _turn(theta)
     return np.array([[c, -s, 0.0, 0.0], [s, c, 0.0, 0.0], [0.0, 0.0, 1.0, d], [0.0, 0.0, 0.0, 1.0]], dtype=object)
 
 
-def _tx_rx(a: Traced, alpha: Traced) -> Objects:
+def _tx_rx(a: Symbolic, alpha: Symbolic) -> Objects:
     c, s = _turn(alpha)
     return np.array([[1.0, 0.0, 0.0, a], [0.0, c, -s, 0.0], [0.0, s, c, 0.0], [0.0, 0.0, 0.0, 1.0]], dtype=object)
 

@@ -317,7 +317,7 @@ def _limit_event(robot: Robot) -> Callable[..., Traced]:
     lower, upper = robot.lower, robot.upper
 
     def beyond(q: Traced) -> Traced:
-        worst: Traced = -1.0
+        worst: Any = -1.0
         for k in range(len(lower)):
             if np.isfinite(upper[k]):
                 worst = np.maximum(worst, q[k] - upper[k])

@@ -50,7 +50,7 @@ from armwright.spatial import ltdl_solve
 
 if TYPE_CHECKING:
     from armwright.simulation.system import System
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 RELATIVE, ABSOLUTE = 1e-7, 1e-9  # tolerances
 LARGEST, SMALLEST = 5.0, 0.2  # bounds of the step's change
@@ -95,7 +95,7 @@ def finished(x: Traced, h: Traced, total: Traced, slope: Traced) -> Traced:
     return x + (h / 6.0) * (total + slope)
 
 
-def rk4(system: System, t: Traced, x: Traced, h: Traced) -> tuple[Traced, Traced]:
+def rk4(system: System, t: Traced, x: Traced, h: Traced) -> tuple[Traced, Traced | None]:
     """Return x + h/6 (k1 + 2 k2 + 2 k3 + k4)."""
     total, time, at = 0.0 * x, t, x
     for point in POINTS:
@@ -106,7 +106,7 @@ def rk4(system: System, t: Traced, x: Traced, h: Traced) -> tuple[Traced, Traced
 ROUNDS = 4  # three were enough for every one of thousands of random states of a six-axis arm
 
 
-def semi_implicit_euler(system: System, t: Traced, x: Traced, h: Traced) -> tuple[Traced, Traced]:
+def semi_implicit_euler(system: System, t: Traced, x: Traced, h: Traced) -> tuple[Traced, Traced | None]:
     """v⁺ = v + h v̇(q, v), q⁺ = q + h v⁺; other states explicitly; dry friction implicitly."""
     n = system.n
     if not system.has_dry_friction:
@@ -218,7 +218,7 @@ def rodas3(system: System, t: Traced, x: Traced, h: Traced) -> tuple[Traced, Tra
     return x + 2.0 * K[0] + K[2] + K[3], K[3]
 
 
-def _mass(M: Traced, size: int, n: int) -> list[list[Traced]]:
+def _mass(M: Traced, size: int, n: int) -> list[list[Scalar]]:
     return [[M[i, j] if i < n and j < n else float(i == j) for j in range(size)] for i in range(size)]
 
 

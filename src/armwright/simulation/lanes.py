@@ -32,10 +32,11 @@ class Lanes:
     places: tuple[tuple[str, int], ...]
     values: Any
 
-    def fill(self, parameters: Traced) -> Tree:
-        """Return the tree with its varying entries replaced by `parameters` (k,), symbols or floats."""
+    def fill(self, parameters: Traced | None) -> Tree:
+        """Return the tree with its varying entries replaced by `parameters` (k,), symbols or floats; None for none."""
         if not self.places:
             return self.tree
+        assert parameters is not None
         filled: dict[str, Any] = {}
         kind = np.float64 if np.asarray(parameters).dtype == np.float64 else object
         for value, (name, index) in zip(parameters, self.places, strict=True):

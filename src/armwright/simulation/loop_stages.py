@@ -53,7 +53,13 @@ class LawAtWork:
             self.shapes["parameters"] = (len(parts.lanes.places),)
 
     def __call__(
-        self, t: Traced, q: Traced, qd: Traced, ref: Reference, slots: Mapping[str, Any], true: Traced = None
+        self,
+        t: Traced,
+        q: Traced,
+        qd: Traced,
+        ref: Reference,
+        slots: Mapping[str, Any],
+        true: tuple[Traced, Traced] | None = None,
     ) -> tuple[Traced, dict[str, Traced]]:
         """Torque and new memory at what is measured; `true` is (q, qd) where that differs."""
         parts = self.parts

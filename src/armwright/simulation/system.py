@@ -22,7 +22,7 @@ from armwright.simulation.friction_models import FrictionModel
 from armwright.spatial import ltdl_solve
 
 if TYPE_CHECKING:
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 Command = Callable[[Any, Any, Any], Any]
 
@@ -65,7 +65,7 @@ class System:
             return list(self.friction.dry_bound(qd))
         return list(self.tree.coulomb)
 
-    def torques(self, t: Traced, x: Traced, *, dry: bool = True) -> tuple[Traced, list[Traced], Traced]:
+    def torques(self, t: Scalar, x: Traced, *, dry: bool = True) -> tuple[Traced, list[Traced], Traced | None]:
         """Return joint torque less friction (n,), derivatives of the extra states, and the external wrenches."""
         n = self.n
         q, qd = x[:n], x[n : 2 * n]
@@ -84,9 +84,11 @@ class System:
     def _states(self, x: Traced, names: tuple[str, ...]) -> dict[str, Any]:
         return {name: x[self.extra[name]] for name in names}
 
-    def needed(self, q: Traced, qd: Traced, qdd: Traced, wrenches: Traced, *, dry: bool) -> Traced:
+    def needed(self, q: Traced, qd: Traced, qdd: Traced, wrenches: Traced | None, *, dry: bool) -> Traced:
         """Torque that the motion needs (n,), with the robot's own friction unless a model replaces it."""
-        external = {} if wrenches is None else {"wrench" if np.ndim(wrenches) == 1 else "wrenches": wrenches}
+        external: dict[str, Any] = (
+            {} if wrenches is None else {"wrench" if np.ndim(wrenches) == 1 else "wrenches": wrenches}
+        )
         tree = self.tree if dry else replace(self.tree, coulomb=np.zeros(self.n))
         return rnea(tree, q, qd, qdd, friction=self.friction is None, **external)
 
@@ -94,7 +96,7 @@ class System:
         """M(q) with the rotors (n, n)."""
         return crba(self.tree, q)
 
-    def derivative(self, t: Traced, x: Traced) -> Traced:
+    def derivative(self, t: Scalar, x: Traced) -> Traced:
         """ẋ = f(t, x)."""
         n = self.n
         q, qd = x[:n], x[n : 2 * n]

@@ -10,6 +10,7 @@ then determined. The convention here is a = 0, all of the turn in c (004 eq. 2.6
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ def _axes(sequence: str) -> tuple[int, int, int]:
     return i, j, k
 
 
-def rotation_from_euler(angles: Traced, sequence: str = "zyz") -> Traced:
+def rotation_from_euler(angles: Traced | Sequence[Traced], sequence: str = "zyz") -> Traced:
     """Rotation (3, 3) of intrinsic Euler `angles` (3,) [rad] of the named set (004 eq. 2.2 for "zyz").
 
     >>> rotation_from_euler([0.1, 0.2, 0.3], "zyx")  # R_z(0.1) R_y(0.2) R_x(0.3)

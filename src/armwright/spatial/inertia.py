@@ -16,7 +16,7 @@ from armwright.errors import InputError
 from armwright.spatial.rotations import skew
 
 if TYPE_CHECKING:
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 
 class MassProperties(NamedTuple):
@@ -41,7 +41,7 @@ def _axis_index(axis: str) -> int:
     return "xyz".index(axis)
 
 
-def cylinder_inertia(mass: Traced, radius: Traced, height: Traced, axis: str = "z") -> Traced:
+def cylinder_inertia(mass: Scalar, radius: Scalar, height: Scalar, axis: str = "z") -> Traced:
     """Solid cylinder about its centre: m r²/2 along `axis`, m (3r² + h²)/12 across (004 eq. 2.48), (3, 3).
 
     >>> cylinder_inertia(12.0, 1.0, 1.0).diagonal()
@@ -54,7 +54,7 @@ def cylinder_inertia(mass: Traced, radius: Traced, height: Traced, axis: str = "
     return np.array([[diagonal[0], 0.0, 0.0], [0.0, diagonal[1], 0.0], [0.0, 0.0, diagonal[2]]])
 
 
-def box_inertia(mass: Traced, size: Traced) -> Traced:
+def box_inertia(mass: Scalar, size: Traced) -> Traced:
     """Solid box about its centre, edges `size` (3,) [m] along x, y, z, (3, 3).
 
     >>> box_inertia(12.0, [1.0, 2.0, 3.0]).diagonal()
@@ -65,7 +65,7 @@ def box_inertia(mass: Traced, size: Traced) -> Traced:
     return np.array([[k * (yy + zz), 0.0, 0.0], [0.0, k * (xx + zz), 0.0], [0.0, 0.0, k * (xx + yy)]])
 
 
-def sphere_inertia(mass: Traced, radius: Traced) -> Traced:
+def sphere_inertia(mass: Scalar, radius: Scalar) -> Traced:
     """Solid sphere about its centre, 2/5 m r², (3, 3).
 
     >>> sphere_inertia(5.0, 1.0).diagonal()
@@ -74,7 +74,7 @@ def sphere_inertia(mass: Traced, radius: Traced) -> Traced:
     return 0.4 * mass * radius * radius * np.eye(3)
 
 
-def parallel_axis(inertia: Traced, mass: Traced, offset: Traced) -> Traced:
+def parallel_axis(inertia: Traced, mass: Scalar, offset: Traced) -> Traced:
     """Inertia about a point displaced by `offset` (3,) from the **com**: I + m(|o|²1 − o oᵀ) (004 eq. 2.45).
 
     >>> parallel_axis(np.zeros((3, 3)), 2.0, [0.0, 0.0, 3.0]).diagonal()
@@ -84,7 +84,7 @@ def parallel_axis(inertia: Traced, mass: Traced, offset: Traced) -> Traced:
     return inertia + mass * (S @ S.T)
 
 
-def about_com(inertia: Traced, mass: Traced, com: Traced) -> Traced:
+def about_com(inertia: Traced, mass: Scalar, com: Traced) -> Traced:
     """Inertia about the centre of mass from the one about the frame origin (axes unchanged): I − m(|c|²1 − c cᵀ).
 
     >>> about_com(np.diag([18.0, 18.0, 0.0]), 2.0, [0.0, 0.0, 3.0]).diagonal()

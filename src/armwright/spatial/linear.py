@@ -9,6 +9,7 @@ structural when the code is traced. There is one reciprocal per pivot and no piv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from armwright.types import Traced
 
 
-def dot(a: Traced, b: Traced) -> Traced:
+def dot(a: Traced | Sequence[Traced], b: Traced | Sequence[Traced]) -> Traced:
     """Scalar product of two vectors of the same length (k,); of (k, ...) along the first axis.
 
     >>> dot([1.0, 2.0], [3.0, 4.0])

@@ -14,13 +14,13 @@ import numpy as np
 from armwright.spatial.quaternions import wxyz_from_rotation
 
 if TYPE_CHECKING:
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 # Below this squared angle power series replace the closed forms, which cancel; 7 terms reach rounding up to 0.5 rad.
 SMALL_ANGLE_SQUARED = 0.25
 
 
-def rot_x(angle: Traced) -> Traced:
+def rot_x(angle: Scalar) -> Traced:
     """Rotation by `angle` about x, (3, 3).
 
     >>> rot_x(np.pi / 2) @ [0.0, 1.0, 0.0]  # [0, 0, 1]
@@ -29,7 +29,7 @@ def rot_x(angle: Traced) -> Traced:
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
-def rot_y(angle: Traced) -> Traced:
+def rot_y(angle: Scalar) -> Traced:
     """Rotation by `angle` about y, (3, 3).
 
     >>> rot_y(np.pi / 2) @ [0.0, 0.0, 1.0]  # [1, 0, 0]
@@ -38,7 +38,7 @@ def rot_y(angle: Traced) -> Traced:
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
-def rot_z(angle: Traced) -> Traced:
+def rot_z(angle: Scalar) -> Traced:
     """Rotation by `angle` about z, (3, 3).
 
     >>> rot_z(np.pi / 2) @ [1.0, 0.0, 0.0]  # [0, 1, 0]
@@ -65,7 +65,7 @@ def unskew(S: Traced) -> Traced:
     return 0.5 * np.array([S[2, 1] - S[1, 2], S[0, 2] - S[2, 0], S[1, 0] - S[0, 1]])
 
 
-def axis_angle(axis: Traced, angle: Traced) -> Traced:
+def axis_angle(axis: Traced, angle: Scalar) -> Traced:
     """Rotation by `angle` about a **unit** `axis` (3,): c·1 + (1 − c) n nᵀ + s n̂ (002 eq. 2.3, corrected).
 
     >>> axis_angle([0.0, 0.0, 1.0], 0.5)  # as rot_z(0.5)

@@ -15,7 +15,7 @@ from armwright.arguments import matrix_of
 from armwright.spatial.rotations import skew
 
 if TYPE_CHECKING:
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 
 def _blocks(upper_left: Traced, upper_right: Traced, lower_left: Traced, lower_right: Traced) -> Traced:
@@ -120,7 +120,7 @@ class ScrewMotion(NamedTuple):
     magnitude: Any
 
 
-def screw(point: Traced, direction: Traced, pitch: Traced = 0.0) -> Traced:
+def screw(point: Traced, direction: Traced, pitch: Scalar = 0.0) -> Traced:
     """Unit twist ξ = [−w×p + h·w; w] (6,) of a screw through `point` along the **unit** `direction` (002 §3.3).
 
     Args:

@@ -203,4 +203,4 @@ def teach(robot: Robot, *, port: int = 0, browser: bool = True) -> Running:
         import webbrowser
 
         webbrowser.open(found.owner)
-    return found  # type: ignore[no-any-return]
+    return found

@@ -34,7 +34,7 @@ import numpy as np
 from armwright.graph.tape import Tape
 from armwright.graph.traced_program import trace
 from armwright.spatial.linear import dot
-from armwright.types import Traced
+from armwright.types import Scalar, Traced
 from armwright.world.segments import (
     UP,
     ZERO_SEGMENT_LENGTH,
@@ -189,7 +189,7 @@ def _least(shape: Shape, a: Traced, d: Traced) -> Traced:
     (past an edge). What was tried and lay lowest is returned.
     """
 
-    def look(s: Traced) -> tuple[Any, Any]:
+    def look(s: Scalar) -> tuple[Any, Any]:
         far, n = distance_and_normal(shape, a + s * d)
         return far, dot(n, d)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Traced
+    from armwright.types import Outputs, Traced
 
 
 def _detect(
@@ -40,7 +40,7 @@ def _detect(
     d: Traced,
     release: Traced,
     active: Traced,
-) -> Traced:
+) -> Outputs:
     threshold = a + b * np.abs(qd_ref) + c * np.abs(qdd_ref) + d * np.abs(gravity_torque(arm, q_ref))
     return latched(worst(np.abs(tau_ext) / threshold), release, active)
 

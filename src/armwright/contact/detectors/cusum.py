@@ -22,7 +22,7 @@ from armwright.control.tick_function import gain as checked
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.types import Traced
+    from armwright.types import Outputs, Traced
 
 CEILING = 20.0
 """Bound of the sums, in thresholds: an alarm outlasts its cause by at most 20·threshold/drift samples, here 200."""
@@ -30,7 +30,7 @@ CEILING = 20.0
 
 def _detect(
     tau_ext: Traced, scale: Traced, drift: Any, threshold: Traced, release: Any, up: Any, down: Any, active: Any
-) -> Traced:
+) -> Outputs:
     x = tau_ext / scale
     up = np.minimum(np.maximum(up + x - drift, 0.0), CEILING * threshold)
     down = np.minimum(np.maximum(down - x - drift, 0.0), CEILING * threshold)

@@ -22,7 +22,7 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.types import Traced
+    from armwright.types import Outputs, Traced
 
 SETTLING_SECONDS = 0.3
 """Time [s] without rest after which a joint counts as moving."""
@@ -50,7 +50,7 @@ def _detect(
     over: Any,
     quiet: Any,
     on: Any,
-) -> Traced:
+) -> Outputs:
     going = np.where(resting > 0.0, 0.0 * going, going + dt)
     hanging = gravity_torque(arm, q)
     bands, n = [], len(motion)

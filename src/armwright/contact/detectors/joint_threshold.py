@@ -18,7 +18,7 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.types import Traced
+    from armwright.types import Outputs, Traced
 
 MEMORY = {"active": [0.0]}
 THRESHOLD_RELEASE_SHARE = 0.7
@@ -50,7 +50,7 @@ def worst(ratios: Traced) -> Traced:
     return out
 
 
-def _detect(tau_ext: Traced, thresholds: Traced, release: Traced, active: Traced) -> Traced:
+def _detect(tau_ext: Traced, thresholds: Traced, release: Traced, active: Traced) -> Outputs:
     return latched(worst(np.abs(tau_ext) / thresholds), release, active)
 
 

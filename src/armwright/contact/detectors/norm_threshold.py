@@ -14,21 +14,21 @@ from armwright.control.tick_function import choice
 from armwright.control.tick_function import gain as checked
 
 if TYPE_CHECKING:
-    from armwright.types import Traced
+    from armwright.types import Outputs, Traced
 
 
-def _detect(x: Traced, threshold: Traced, release: Traced, active: Traced) -> Traced:
+def _detect(x: Traced, threshold: Traced, release: Traced, active: Traced) -> Outputs:
     total: Any = 0.0
     for value in x:
         total = total + value * value
     return latched(np.sqrt(total) / threshold, release, active)
 
 
-def _of_torque(tau_ext: Traced, threshold: Traced, release: Traced, active: Traced) -> Traced:
+def _of_torque(tau_ext: Traced, threshold: Traced, release: Traced, active: Traced) -> Outputs:
     return _detect(tau_ext, threshold, release, active)
 
 
-def _of_wrench(wrench_ext: Traced, threshold: Traced, release: Traced, active: Traced) -> Traced:
+def _of_wrench(wrench_ext: Traced, threshold: Traced, release: Traced, active: Traced) -> Outputs:
     return _detect(wrench_ext, threshold, release, active)
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -72,7 +72,7 @@ def _rounded(x: Array, step: Traced) -> Array:
 
 
 @names_culprit
-def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, **sensors: Traced) -> Array:
+def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLike, **sensors: Any) -> Array:
     """Return the standard deviation (n,) [N m] of ``tau_ext`` from sensor noise alone at q; options as `standstill`.
 
     >>> noise_floor(momentum_observer(50.0), robot, q, rate=1000.0, velocity_noise=0.001)  # [N m]
@@ -83,7 +83,7 @@ def noise_floor(observer: Monitor | Sequence[Monitor], robot: Robot, q: ArrayLik
 
 @names_culprit
 def check_above_noise(
-    observer: Monitor | Sequence[Monitor], detector: Monitor, robot: Robot, q: ArrayLike, **sensors: Traced
+    observer: Monitor | Sequence[Monitor], detector: Monitor, robot: Robot, q: ArrayLike, **sensors: Any
 ) -> float:
     """Return the highest level that noise alone reaches (1 is the threshold) at the configurations q, (n,) or (m, n).
 

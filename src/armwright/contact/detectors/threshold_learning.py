@@ -315,7 +315,7 @@ def thresholds_from(
     )
 
 
-def motions(tau_ext: Traced, ref: Reference | Sequence[Reference]) -> tuple[list[Traced], list[Reference]]:
+def motions(tau_ext: Any, ref: Reference | Sequence[Reference]) -> tuple[list[Traced], list[Reference]]:
     """Return stacks of runs and their references as lists, one entry per motion."""
     stacks = [tau_ext] if isinstance(ref, Reference) else list(tau_ext)
     refs = [ref] if isinstance(ref, Reference) else list(ref)

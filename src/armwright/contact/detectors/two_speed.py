@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from armwright.motion.trajectory import Reference
     from armwright.robot.model import Robot
-    from armwright.types import Array, Traced
+    from armwright.types import Array, Outputs, Traced
 
 WIDEN = 20.0
 """Filter of the thresholds [1/s]: 50 ms, in which observers of 20 … 50 1/s forget what a sticking joint left."""
@@ -135,7 +135,7 @@ def _watch(
     past: Any,
     bias: Any,
     low: Traced,
-) -> Traced:
+) -> Outputs:
     quick, low, bias, past = channels(tau_ext, dt, qd_ref, slow, follow, settle, standstill, tare, past, 0.0, bias, low)
     return {"quick": quick, "slowly": low, "low": low, "bias": bias, "past": past}
 
@@ -165,7 +165,7 @@ def _detect(
     low: Traced,
     wide: Any,
     active: Any,
-) -> Traced:
+) -> Outputs:
     here = features(arm, q_ref, qd_ref, qdd_ref, standstill)
     step = np.where(past[0] > 0.0, 1.0 - np.exp(-WIDEN * dt), 1.0)
     wide = np.array([wide[k] + (here[k] - wide[k]) * step for k in range(4)])

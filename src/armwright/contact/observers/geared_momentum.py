@@ -25,7 +25,7 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.types import Traced
+    from armwright.types import Outputs, Traced
 
 RESTING = 0.02
 """Speed [rad/s] below which a joint counts as at rest."""
@@ -61,7 +61,7 @@ def _observe(
     h: Traced,
     rest: Any,
     started: Any,
-) -> Traced:
+) -> Outputs:
     rest = np.where(np.abs(qd) > RESTING, 0.0 * rest, rest + dt)
     keep = np.exp(-np.abs(qd) * (dt / dahl))
     h = keep * h + (1.0 - keep) * np.sign(qd)

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 UNCONCERNED_HEIGHT = 1e3  # height [m] above half-spaces of links that half-spaces do not concern
 
 
-def records(q: Traced, arm: Any, links: LinkCapsules, own: Any, ignore: Any, levers: Any) -> Traced:
+def records(
+    q: Traced, arm: Any, links: LinkCapsules, own: Any, ignore: Any, levers: Any
+) -> tuple[Traced, Traced, Traced]:
     """Return the records of one configuration.
 
     Returns:

@@ -197,10 +197,10 @@ def cycle(
     dt: float,
     state: MotorState,
     q_next: Any,
-    wrench: Traced = None,
+    wrench: Traced | None = None,
     payload: Any = None,
-    friction: Traced = None,
-    torque: Traced = None,
+    friction: Traced | None = None,
+    torque: Traced | None = None,
 ) -> Cycle:
     """Run one cycle; on floats or on symbols.
 

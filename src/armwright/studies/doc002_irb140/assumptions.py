@@ -6,6 +6,7 @@ The items add torque limits, rate limiters, friction, and a controller that does
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -38,7 +39,7 @@ class RateLimited(Drive):
 
     rate: float = np.inf
 
-    def torque(self, command: Traced, qd: Traced, states: Traced) -> tuple[Any, dict[str, Any]]:
+    def torque(self, command: Traced, qd: Traced, states: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Return the joint torque (n,), and the limited derivative of the motor torque."""
         joint, slopes = super().torque(command, qd, states)
         return joint, {name: np.minimum(np.maximum(x, -self.rate), self.rate) for name, x in slopes.items()}

@@ -22,6 +22,7 @@ from armwright.control import law_kernel, pd_gravity
 from armwright.dynamics.crba import crba, crba_forward
 from armwright.dynamics.newton_euler import rnea
 from armwright.dynamics.poe import poe_equations, poe_forward, poe_mass
+from armwright.graph.kernel import Kernel
 from armwright.robot.kernels import kernel
 from armwright.spatial import cylinder_inertia
 from armwright.studies.doc002_irb140.open_loop import u_des
@@ -243,7 +244,7 @@ class Count(NamedTuple):
     compiled: int
 
 
-def _bias(arm: Robot | Tree, q: Traced, qd: Traced) -> Traced:
+def _bias(arm: Robot | Tree, q: Traced, qd: Traced) -> tuple[Traced, Traced]:
     return crba(arm, q), rnea(arm, q, qd, np.zeros(len(q)))
 
 
@@ -308,7 +309,7 @@ def stiff_calls() -> dict[str, tuple[int, float, float]]:
     for kind, function in FORWARD.items():
         forward = kernel(arm(), function, regroup=kind == "Newton–Euler")
 
-        def f(t: float, x: Traced, forward: Traced = forward) -> Traced:
+        def f(t: float, x: Traced, forward: Kernel = forward) -> Traced:
             tau = law(0.0, x[:6], x[6:], q_ref, still, still)
             return np.concatenate([x[6:], forward(x[:6], x[6:], tau[0] if isinstance(tau, tuple) else tau)])
 

@@ -24,7 +24,7 @@ from armwright.robot.tree import tree_of
 from armwright.simulation.integrators import method
 from armwright.simulation.system import System
 from armwright.studies.doc002_irb140.setting import RUNS, K_d, K_p, arm
-from armwright.types import Array, Traced
+from armwright.types import Array, Scalar, Traced
 
 TWIN_STEP = 1e-4
 TWIN_SUBSTEPS = 10
@@ -36,7 +36,7 @@ class ExponentialArm(System):
     def _mass(self, q: Traced) -> Traced:
         return poe_mass(self.tree, q)
 
-    def derivative(self, t: Traced, x: Traced) -> Traced:
+    def derivative(self, t: Scalar, x: Traced) -> Traced:
         """Return ẋ = (q̇, M⁻¹(u − C q̇ − g)) with M, C and g from the screws."""
         n = self.n
         tau, rest, _ = self.torques(t, x)

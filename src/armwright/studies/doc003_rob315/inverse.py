@@ -23,7 +23,7 @@ from armwright.studies.study_pictures import curves
 from armwright.types import Array, Traced
 
 if TYPE_CHECKING:
-    pass
+    from matplotlib.figure import Figure
 
 
 def least_norm(J_v: Traced, v: Traced) -> Traced:
@@ -113,7 +113,7 @@ def _notes(case: str) -> Callable[[], list[str]]:
     return notes
 
 
-def _history() -> Traced:
+def _history() -> Figure:
     series = []
     for case in ("i", "f"):
         for method in ("newton as published", "newton", "gradient"):
