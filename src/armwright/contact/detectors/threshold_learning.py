@@ -47,7 +47,8 @@ from armwright.contact.monitor_run import rising_edges, run_monitors
 from armwright.dynamics import gravity_torque
 from armwright.errors import InputError
 from armwright.motion.trajectory import Reference
-from armwright.statistics import Estimate, poisson_rate
+from armwright.statistics import Interval
+from armwright.statistics import rate as events_per_time
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -248,7 +249,7 @@ class ThresholdFit:
     d: Array
     peak: Array
     spread: Array
-    false_alarms: Estimate
+    false_alarms: Interval
     hours: float
     margin: float
     rate: float = float("nan")
@@ -331,7 +332,7 @@ class Raised(NamedTuple):
 
     coefficients: Array
     margin: float
-    false_alarms: Estimate
+    false_alarms: Interval
 
 
 def raised_envelope(
@@ -368,7 +369,7 @@ def raised_envelope(
     edges = [int(rising_edges((level / raised).max(axis=-1) - 1.0).sum()) for _, level in judged]
     # of merged runs nobody knows which had the alarm: each counts
     alarms = sum(e * part.number // len(part.size) for e, (part, _) in zip(edges, judged, strict=True))
-    return Raised(raised * shape, float(raised.max()), poisson_rate(alarms, hours))
+    return Raised(raised * shape, float(raised.max()), events_per_time(alarms, hours))
 
 
 def _judged(runs: list[Runs]) -> list[tuple[Runs, Array]]:
