@@ -9,13 +9,11 @@ import socket
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from armwright.campaigns import CampaignPlan, StoreError, open_store, read_plan, resume_campaign, run_campaign
 from armwright.campaigns.summary import ask, record_item
 from armwright.errors import DescriptionError, InputError
-from armwright.statistics import quantile, rate, share
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
 PLAN = CampaignPlan("support.campaign_kinds:KIND", 40, 3, chunk=10)
@@ -155,24 +153,3 @@ def test_questions_read_the_rows_and_nothing_else(store, tmp_path):
 def test_recordings_of_kinds_that_keep_none(store, tmp_path):
     with pytest.raises(InputError, match="keeps no recordings"):
         record_item(store.folder, 3, tmp_path / "item.npz")
-
-
-def test_limits_of_counts():
-    """Against tables: 0 of 100 is below 3.62 % at 97.5 %; no event in an hour means below 2.996 at 95 %."""
-    assert share(0, 100).high == pytest.approx(0.0362, abs=5e-5)
-    assert share(7, 7).low == pytest.approx(0.5904, abs=5e-5)
-    assert rate(0, 1.0).high == pytest.approx(2.9957, abs=5e-5)
-    assert rate(3, 2.0)[1:] == pytest.approx((0.6187 / 2, 8.7673 / 2), abs=5e-4)
-    low, high = quantile([float(k) for k in range(1000)], 0.5)[1:]
-    assert 450 < low < 499.5 < high < 550
-
-
-@pytest.mark.parametrize("q", [0.05, 0.5, 0.95])
-def test_limits_of_quantiles_are_those_of_resamples(q):
-    rng = np.random.default_rng(3)
-    for size in (2, 5, 60):
-        values = rng.gamma(2.0, size=size)
-        drawn = np.quantile(rng.choice(values, (20_000, size)), q, axis=1)
-        found = quantile(values, q, samples=20_000)
-        spread = values.max() - values.min()
-        assert found[1:] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.03 * spread)

@@ -111,7 +111,7 @@ def test_merged_runs_teach_the_same_thresholds():
     one, all_ = thresholds_from(felt, refs, 1e-3), learn_thresholds(stacks, refs, 1e-3, robot)
     for name in ("a", "b", "c", "d", "peak", "spread", "margin", "hours"):
         np.testing.assert_allclose(getattr(one, name), getattr(all_, name), rtol=1e-9, atol=1e-12)
-    assert one.false_alarms.upper >= all_.false_alarms.upper * (1.0 - 1e-12)
+    assert one.false_alarms.high >= all_.false_alarms.high * (1.0 - 1e-12)
     two, both = two_speed_from(channels, refs, 1e-3, kind=TwoSpeed()), learn_two_speed(stacks, refs, 1e-3, robot)
     np.testing.assert_allclose(two.quick.coefficients, both.quick.coefficients, rtol=1e-9)
     np.testing.assert_allclose(two.slowly.coefficients, both.slowly.coefficients, rtol=1e-9)

@@ -22,9 +22,25 @@ def test_a_study_on_the_command_line(tmp_path, capsys):
     assert len(names) == 6 and ("momentum", "two-speed") in names
     for curve in found["curves"]:
         (point,) = curve["points"]
-        assert point["false_alarms"]["upper"] > 0.0 and point["hours"] > 0.0
+        assert point["false_alarms"]["high"] > 0.0 and point["hours"] > 0.0
         assert point["force"]["value"] is None or point["force"]["value"] > 0.0
     assert json.loads((tmp_path / "detection.json").read_text(encoding="utf-8")) == found
+
+
+def test_the_study_and_the_report_of_its_campaign_give_one_answer(tmp_path, capsys):
+    """Contacts that grow slowly: many are missed, and a median over those that were found would flatter."""
+    given = ["run", "detection", "--contact", "ramp", "--count", "24", "--seed", "3", "--jobs", "1"]
+    assert main([*given, "--json", "--out", str(tmp_path / "det")]) == 0
+    study = json.loads(capsys.readouterr().out)["curves"]
+    assert main(["campaign", "report", str(tmp_path / "det"), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["detectors"]
+    assert [(c["observer"], c["detector"]) for c in study] == [(r["observer"], r["detector"]) for r in rows]
+    for (point,), row in zip((curve["points"] for curve in study), rows, strict=True):
+        assert row["delay_median_s"] == point["delay"] and row["delay_p95_s"] == point["slow"]
+        assert row["false_alarms_per_hour"] == point["false_alarms"] and row["force_median_n"] == point["force"]
+        assert row["early"] == point["early"]
+        assert row["found"]["value"] == pytest.approx(1.0 - point["missed"]["value"])
+    assert any(point["missed"]["value"] > 0.1 for (point,) in (curve["points"] for curve in study))
 
 
 def test_the_table_states_limits_and_presets_their_sources(capsys, monkeypatch):

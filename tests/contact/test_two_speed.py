@@ -112,8 +112,8 @@ def test_ramps_and_soft_contacts_are_noticed_sooner_and_impacts_no_later():
         assert study["momentum", "two-speed"].alarms[0] == 0
     (impact, impact_two), (ramp, ramp_two), (soft, soft_two) = found.values()
     assert impact_two.delay.value <= impact.delay.value and impact_two.missed.value == 0.0
-    assert ramp_two.delay.upper < 0.7 * min(ramp.delay.lower, 1.0)
-    assert soft_two.delay.upper < 0.7 * soft.delay.lower
+    assert ramp_two.delay.high < 0.7 * min(ramp.delay.low, 1.0)
+    assert soft_two.delay.high < 0.7 * soft.delay.low
 
 
 def test_a_motion_that_leaves_what_was_rehearsed_is_flagged(planar):
@@ -123,7 +123,7 @@ def test_a_motion_that_leaves_what_was_rehearsed_is_flagged(planar):
     noise = np.random.default_rng(0).normal(size=(8, 500, 2))
     for fit in (learn_thresholds(noise, ref, 1e-3, planar), learn_two_speed(noise, ref, 1e-3, planar)):
         box = fit.rehearsed
-        np.testing.assert_allclose([box.lower, box.upper, box.speed], [[0.0, 0.0], [1.0, 2.0], [1.0, 2.0]])
+        np.testing.assert_allclose([box.low, box.high, box.speed], [[0.0, 0.0], [1.0, 2.0], [1.0, 2.0]])
         assert box.warning(ref) is None and (box.outside(ref) <= 0.0).all()
         far = Reference(1.5 * q, ref.qd, ref.qdd)
         fast = Reference(q, 1.5 * ref.qd, ref.qdd)

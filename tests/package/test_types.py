@@ -11,7 +11,7 @@ import pytest
 
 from support.places import ROOT
 
-FAULTY = '''
+FAULTY = """
 from armwright.robot.tree import Tree
 from armwright.types import Outputs, Traced
 
@@ -46,7 +46,7 @@ def spin_of(q: Traced, qd: Traced) -> Traced:
 
 def monitored(q: Traced) -> Outputs:
     return q  # fault
-'''
+"""
 
 
 def test_the_checker_finds_planted_faults(tmp_path):

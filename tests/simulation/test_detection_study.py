@@ -154,11 +154,11 @@ def test_force_at_the_alarm(arm, moves):
 
 
 def test_a_short_study_gives_limits(study):
-    """No false alarm in so many hours is 'below 3.69/hours', whatever was asked for; there is always a setting."""
+    """No false alarm in so many hours is 'below 3.00/hours', whatever was asked for; there is always a setting."""
     for curve in study.curves:
         last = curve.point(len(curve.scales) - 1)
-        assert last.alarms == 0 and last.false_alarms.upper == pytest.approx(3.6889 / last.hours, rel=1e-3)
-        assert f"below {last.false_alarms.upper:.3g} per hour at 95 %" in last.said()
+        assert last.alarms == 0 and last.false_alarms.high == pytest.approx(2.9957 / last.hours, rel=1e-3)
+        assert f"below {last.false_alarms.high:.3g} per hour at 95 %" in last.said()
     assert "no setting" not in repr(study) and "per hour at 95 %" in repr(study) and "N at the alarm" in repr(study)
 
 
@@ -189,8 +189,8 @@ def test_study_is_consistent(study):
         assert (steps[np.isfinite(steps)] >= 0.0).all()  # and later ones
         points = curve.points()
         for p in points:
-            assert p.false_alarms.lower <= p.false_alarms.value <= p.false_alarms.upper
-            assert p.missed.lower <= p.missed.value <= p.missed.upper or np.isnan(p.missed.value)
+            assert p.false_alarms.low <= p.false_alarms.value <= p.false_alarms.high
+            assert p.missed.low <= p.missed.value <= p.missed.high or np.isnan(p.missed.value)
         at_one = curve.point(int(np.argmin(np.abs(curve.scales - 1.0))))
         assert at_one.false_alarms.value < 60.0  # learned thresholds hold on new runs, but for a few
     assert study["momentum", "joints"].fit is not None
@@ -305,5 +305,5 @@ def test_figure_of_the_study(arm):
         scales=[1.0],
     )
     momentum, error = (found[name, "adaptive"].point(0) for name in observers)
-    assert momentum.false_alarms.upper < 1.0 and momentum.delay.upper < 0.015 and momentum.missed.upper < 0.01
-    assert error.delay.lower > 2.0 * momentum.delay.upper
+    assert momentum.false_alarms.high < 1.0 and momentum.delay.high < 0.015 and momentum.missed.high < 0.01
+    assert error.delay.low > 2.0 * momentum.delay.high

@@ -119,9 +119,15 @@ class _figure:  # noqa: N801 — reads as a word in a with statement
 
 
 HEADS = {
-    "outcomes": ("Outcomes", "Share of the items, with the exact (Clopper–Pearson) interval at 95 %."),
-    "figures": ("Figures", "Quantiles over the items, with bootstrap intervals at 95 %."),
-    "detectors": ("Detectors", "At their learned thresholds; intervals at 95 %."),
+    "outcomes": (
+        "Outcomes",
+        "Share of the items, with the exact interval at 95 %, one-sided for none or all.",
+    ),
+    "figures": ("Figures", "Quantiles over the items, with exact intervals at 95 %; ∞: too few items to tell."),
+    "detectors": (
+        "Detectors",
+        "At their learned thresholds; intervals at 95 %. Missed contacts count, as the latest (∞).",
+    ),
     "roc": ("Receiver operating characteristic", "Factors (scale) on the learned thresholds."),
 }
 ORDER = {"outcomes": 0, "figures": 2}  # the kind's own tables between them
@@ -191,6 +197,8 @@ def cell(value: Any, *, share: bool = False) -> str:
         return f"{figure}{' %' if share else ''} [{low}, {high}]"
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
+    if isinstance(value, float) and math.isinf(value):
+        return "∞" if value > 0.0 else "−∞"
     if share and isinstance(value, float):
         return f"{100.0 * value:.4g} %"
     return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -120,7 +120,7 @@ def _table(found: DetectionStudy, title: str) -> None:
             [
                 f"{curve.observer} / {curve.detector}",
                 f"{1e3 * p.delay.value:.1f}",
-                f"{1e3 * p.slow:.1f}",
+                f"{1e3 * p.slow.value:.1f}",
                 f"{p.force.value:.1f}",
                 f"{100 * p.missed.value:.1f}",
                 p.said(),

@@ -12,7 +12,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.packages import need
-from armwright.statistics import Estimate, median, poisson_rate, proportion
+from armwright.statistics import Interval, quantile, rate, share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,26 +31,26 @@ class OperatingPoint(NamedTuple):
         scale: factor on the detector's thresholds.
         false_alarms: per hour of motion without contact. missed: share of contacts not found within the horizon.
         early: share of contact runs that ended in a false alarm before the contact.
-        delay: median from touch to alarm [s], missed contacts counted as infinite. slow: 95th percentile [s].
+        delay, slow: median and 95th percentile from touch to alarm [s], missed contacts counted as infinite.
         force: median force of the contact at the alarm [N], infinite where it was missed.
         alarms, hours: that the rate of false alarms comes from.
     """
 
     scale: float
-    false_alarms: Estimate
-    missed: Estimate
-    early: Estimate
-    delay: Estimate
-    slow: float
-    force: Estimate
+    false_alarms: Interval
+    missed: Interval
+    early: Interval
+    delay: Interval
+    slow: Interval
+    force: Interval
     alarms: int
     hours: float
 
     def said(self) -> str:
         """Return count and rate of false alarms in words: none in a short study is a limit, not a rate of zero."""
-        limit = f"below {self.false_alarms.upper:.3g} per hour at 95 %"
+        limit = f"below {self.false_alarms.high:.3g} per hour at 95 %"
         if self.alarms == 0:
-            return f"no false alarm in {self.hours:.3g} h: {limit}"
+            return f"no false alarm in {self.hours:.3g} h: {limit} (one-sided)"
         return f"{self.alarms} false alarms in {self.hours:.3g} h: {self.false_alarms.value:.3g} per hour, {limit}"
 
 
@@ -81,15 +81,14 @@ class DetectorCurve:
         delays = self.delays[:, index]
         judged = delays[~np.isnan(delays)]
         lost = int(np.isinf(judged).sum())
-        slow = float(np.sort(judged)[int(0.95 * (len(judged) - 1))]) if len(judged) else float("nan")
         return OperatingPoint(
             float(self.scales[index]),
-            poisson_rate(int(self.alarms[index]), float(self.hours[index])),
-            proportion(lost, len(judged)),
-            proportion(int(np.isnan(delays).sum()), len(delays)),
-            median(judged),
-            slow,
-            median([] if self.forces is None else self.forces[~np.isnan(delays), index]),
+            rate(int(self.alarms[index]), float(self.hours[index])),
+            share(lost, len(judged)),
+            share(int(np.isnan(delays).sum()), len(delays)),
+            quantile(judged, 0.5),
+            quantile(judged, 0.95),
+            quantile([] if self.forces is None else self.forces[:, index], 0.5),
             int(self.alarms[index]),
             float(self.hours[index]),
         )
@@ -109,7 +108,7 @@ class DetectorCurve:
             rate: [1/h].
             sure: ask the upper end of the 95 % interval, not the estimate itself, to stay below.
         """
-        fits = [p for p in self.points() if (p.false_alarms.upper if sure else p.false_alarms.value) <= rate]
+        fits = [p for p in self.points() if (p.false_alarms.high if sure else p.false_alarms.value) <= rate]
         return min(fits, key=lambda p: p.scale, default=None)
 
 
@@ -227,7 +226,7 @@ def _draw(axes: Any, curve: DetectorCurve, colour: str, line: str, rate: float) 
     if not points:
         return
     x = np.array([p.false_alarms.value for p in points])
-    found = np.array([[1.0 - p.missed.value, 1.0 - p.missed.upper, 1.0 - p.missed.lower] for p in points])
+    found = np.array([[1.0 - p.missed.value, 1.0 - p.missed.high, 1.0 - p.missed.low] for p in points])
     delay = 1e3 * np.array([list(p.delay) for p in points])
     axes[0].plot(x, found[:, 0], line, color=colour, label=f"{curve.observer} / {curve.detector}")
     axes[0].fill_between(x, found[:, 1], found[:, 2], color=colour, alpha=0.15, linewidth=0.0)
@@ -246,9 +245,7 @@ def _plain(point: OperatingPoint) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in point._asdict().items():
         out[name] = (
-            dict(zip(("value", "lower", "upper"), map(_number, value), strict=True))
-            if isinstance(value, Estimate)
-            else _number(value)
+            {end: _number(v) for end, v in value._asdict().items()} if isinstance(value, Interval) else _number(value)
         )
     return out
 
@@ -259,9 +256,9 @@ def _number(value: float) -> float | None:
 
 def _line(curve: DetectorCurve) -> str:
     best = curve.at(1.0) or curve.nearest(1.0)
-    low, high = 1e3 * best.delay.lower, 1e3 * best.delay.upper
+    low, high = 1e3 * best.delay.low, 1e3 * best.delay.high
     return (
         f"  {curve.observer} / {curve.detector}: median delay {1e3 * best.delay.value:.1f} ms [{low:.1f}, {high:.1f}], "
-        f"95th percentile {1e3 * best.slow:.1f} ms, {best.force.value:.1f} N at the alarm, missed "
+        f"95th percentile {1e3 * best.slow.value:.1f} ms, {best.force.value:.1f} N at the alarm, missed "
         f"{100 * best.missed.value:.2f} %, {best.said()}, thresholds × {best.scale:.2f}"
     )

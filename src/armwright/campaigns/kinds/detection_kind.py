@@ -29,7 +29,7 @@ from armwright.campaigns.campaign_plan import CampaignPlan
 from armwright.campaigns.kind import Kind, Rows
 from armwright.detection.detection_result import DetectionStudy, DetectorCurve
 from armwright.detection.detection_settings import DETECTORS, OBSERVERS, experiment
-from armwright.statistics import quantile, rate, share
+from armwright.statistics import quantile, share
 
 SCALES = tuple(float(s) for s in np.geomspace(0.25, 4.0, 17))
 
@@ -65,35 +65,42 @@ def study_of(table: Any, settings: Mapping[str, Any], *, outcome: str = "end") -
 
 
 def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
-    """Return plain rows: ``detectors`` at their learned thresholds, ``roc`` over factors on them; 95 % intervals."""
+    """Return plain rows: ``detectors`` at their learned thresholds, ``roc`` over factors on them; 95 % intervals.
+
+    Both are judged as `DetectorCurve` judges them: a contact that was missed counts, later than every other, and a run
+    that ended in a false alarm before its contact is not judged.
+    """
     met, free = _is(table, "contact"), _is(table, "free")
-    seconds = _array(table, "seconds")
+    curves = {(curve.observer, curve.detector): curve for curve in study_of(table, {}).curves}
     detectors, roc = [], []
     for o, d, found in judged(table):
-        names = {"observer": o, "detector": d}
-        before, within = found["before"][met], found["within"][met]
-        for scale in (1.0, *SCALES):
-            clean = before < scale
-            alarms = int((found["before"][free] >= scale).sum())
-            row: dict[str, Any] = {
-                **names,
-                "scale": scale,
-                "found": share(int((clean & (within >= scale)).sum()), int(clean.sum()))._asdict(),
-                "early": share(int((~clean).sum()), len(clean))._asdict(),
-                "runs_with_false_alarm": share(alarms, int(free.sum()))._asdict(),
+        names, curve = {"observer": o, "detector": d}, curves[o, d]
+        point, delays = curve.point(0), curve.delays[:, 0]
+        row = names | _at(found, met, free, 1.0)
+        if free.any():
+            row |= {
+                "false_alarms": point.alarms,
+                "hours": point.hours,
+                "false_alarms_per_hour": point.false_alarms._asdict(),
             }
-            roc.append(row)
-        row = roc.pop(-len(SCALES) - 1)
-        until = np.where(np.isfinite(found["until"]), found["until"], seconds)[free]
-        if len(until):
-            alarms = int((found["before"][free] >= 1.0).sum())
-            row |= {"false_alarms": alarms, "hours": float(until.sum()) / 3600.0}
-            row["false_alarms_per_hour"] = rate(alarms, row["hours"])._asdict()
-        for name, q in (("delay_median_s", 0.5), ("delay_p95_s", 0.95), ("delay_p99_s", 0.99)):
-            row[name] = quantile(found["delay"][met], q)._asdict()
-        row["force_median_n"] = quantile(found["force"][met], 0.5)._asdict()
+        row |= {"delay_median_s": point.delay._asdict(), "delay_p95_s": point.slow._asdict()}
+        row |= {"delay_p99_s": quantile(delays, 0.99)._asdict(), "force_median_n": point.force._asdict()}
         detectors.append(row)
+        roc += [names | _at(found, met, free, scale) for scale in SCALES]
     return {"detectors": detectors, "roc": roc}
+
+
+def _at(found: Mapping[str, Any], met: Any, free: Any, scale: float) -> dict[str, Any]:
+    """Return shares with thresholds multiplied by `scale`: contacts found, early alarms, runs with a false alarm."""
+    clean = found["before"][met] < scale
+    seen = clean & (found["within"][met] >= scale)
+    alarms = int((found["before"][free] >= scale).sum())
+    return {
+        "scale": scale,
+        "found": share(int(seen.sum()), int(clean.sum()))._asdict(),
+        "early": share(int((~clean).sum()), len(clean))._asdict(),
+        "runs_with_false_alarm": share(alarms, int(free.sum()))._asdict(),
+    }
 
 
 def _array(table: Any, name: str) -> Any:

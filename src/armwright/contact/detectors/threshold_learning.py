@@ -43,7 +43,8 @@ from armwright.contact.monitor_run import rising_edges, run_monitors
 from armwright.dynamics import gravity_torque
 from armwright.errors import InputError
 from armwright.motion.trajectory import Reference
-from armwright.statistics import Estimate, poisson_rate
+from armwright.statistics import Interval
+from armwright.statistics import rate as events_per_time
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -244,7 +245,7 @@ class ThresholdFit:
     d: Array
     peak: Array
     spread: Array
-    false_alarms: Estimate
+    false_alarms: Interval
     hours: float
     margin: float
     rate: float = float("nan")
@@ -329,7 +330,7 @@ class Raised(NamedTuple):
 
     coefficients: Array
     margin: float
-    false_alarms: Estimate
+    false_alarms: Interval
 
 
 def raised_envelope(
@@ -366,7 +367,7 @@ def raised_envelope(
     edges = [int(rising_edges((level / raised).max(axis=-1) - 1.0).sum()) for _, level in judged]
     # it is unknown which of merged runs had the alarm: each counts
     alarms = sum(e * part.number // len(part.size) for e, (part, _) in zip(edges, judged, strict=True))
-    return Raised(raised * shape, float(raised.max()), poisson_rate(alarms, hours))
+    return Raised(raised * shape, float(raised.max()), events_per_time(alarms, hours))
 
 
 def _judged(runs: list[Runs]) -> list[tuple[Runs, Array]]:

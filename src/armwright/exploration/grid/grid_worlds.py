@@ -19,6 +19,7 @@ from armwright.errors import ArmwrightError, InputError
 from armwright.exploration.exploration import explore
 from armwright.exploration.explore_options import Budget, map_of
 from armwright.planning.grid.grid_search import Dijkstra
+from armwright.statistics import quantile
 from armwright.world.shapes import Cylinder
 from armwright.world.world import ToolTask, World
 from armwright.world.world_catalogue import load_world
@@ -216,9 +217,7 @@ class Outcomes:
 
 
 def _quantile(rows: Sequence[dict[str, Any]], name: str, q: float) -> float:
-    values = np.array([r[name] for r in rows], dtype=np.float64)
-    values = values[np.isfinite(values)]  # a run without a contact has no delay
-    return float(np.quantile(values, q)) if len(values) else float("nan")
+    return quantile(np.array([r[name] for r in rows], dtype=np.float64), q).value  # NaN: a run without contact
 
 
 def explore_one(
