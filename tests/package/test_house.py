@@ -101,7 +101,7 @@ def test_files_of_tests_have_names_of_their_own():
 
 # ------------------------------------------------------------------------------------------------ one name, one thing
 CHAPTERS = re.compile(r"studies/doc\d+_")  # every document has its own setting, kinematics, runs
-STILL_TWICE = {"CurrentMap", "Estimate"}  # classes that are about to become one
+STILL_TWICE: set[str] = set()  # classes that are about to become one
 PER_FORMAT = {"Sink"}  # one for each format of recordings, found by the table of formats
 MOST_PARAMETERS = 12
 DOORS = {  # functions that a user calls with keywords: one keyword for each thing that can be chosen
