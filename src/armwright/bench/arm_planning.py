@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,13 @@ from armwright.planning.joint.joint_plan import length
 from armwright.robot.load import load
 from armwright.robot.urdf.urdf_write import write_urdf
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+
 BENCH_SEARCH_MARGIN = 2.0  # [rad] about start and goal that is searched
 LONGEST_EDGE, TEST_SPACING, LOOK_SPACING = (
     0.3,
@@ -42,7 +49,7 @@ SECONDS = 20.0
 CHECKS = 64
 
 
-def problem(robot: Any, seed: int) -> tuple[WholeArm, Any, Any, Any, Any]:
+def problem(robot: Robot, seed: int) -> tuple[WholeArm, Array, Array, Array, Array]:
     """Return arm and obstacles, start, goal and bounds of one random world."""
     world = random_world(robot, seed)
     assert world.task is not None
@@ -52,7 +59,7 @@ def problem(robot: Any, seed: int) -> tuple[WholeArm, Any, Any, Any, Any]:
     return arm, q0, q1, np.maximum(low, robot.lower), np.minimum(high, robot.upper)
 
 
-def touches(arm: WholeArm, path: Any) -> bool:
+def touches(arm: WholeArm, path: Array) -> bool:
     """Return whether a path touches something at configurations no farther than `LOOK_SPACING` apart."""
     parts = [
         a + (b - a) * np.linspace(0, 1, 2 + int(np.abs(b - a).max() / LOOK_SPACING))[:, None] for a, b in pairwise(path)
@@ -63,10 +70,10 @@ def touches(arm: WholeArm, path: Any) -> bool:
 class Ours:
     """This library's planner; `shortcuts` is the number of attempts to shorten the path."""
 
-    def __init__(self, arm: WholeArm, ends: Any, shortcuts: int) -> None:
+    def __init__(self, arm: WholeArm, ends: Sequence[Array], shortcuts: int) -> None:
         self.arm, self.ends, self.shortcuts = arm, ends, shortcuts
 
-    def __call__(self, seed: int, resolution: float) -> Any:
+    def __call__(self, seed: int, resolution: float) -> Array | None:
         plan = RRTConnect(step=LONGEST_EDGE, seed=seed, shortcuts=self.shortcuts)(self.arm, *self.ends)
         return plan.path if plan.ok else None
 
@@ -74,7 +81,7 @@ class Ours:
 class Peer:
     """OMPL's planner with Pinocchio's collision test, which is coal's; `shortcuts`: its own path simplification."""
 
-    def __init__(self, model: Any, arm: WholeArm, ends: Any, shortcuts: int) -> None:
+    def __init__(self, model: Any, arm: WholeArm, ends: Sequence[Array], shortcuts: int) -> None:
         import pinocchio as pin
         from ompl import base, geometric, util
 
@@ -89,14 +96,14 @@ class Peer:
                 q[k] = state[k]
             return not collide(model, data, geometry, found, q, True)
 
-        def distance(x: Any) -> float:
+        def distance(x: Array) -> float:
             pin.computeDistances(model, data, geometry, found, x)
             return float(min(r.min_distance for r in found.distanceResults))
 
         self.valid, self.distance = valid, distance
         self.check = lambda x: collide(model, data, geometry, found, x, True)
 
-    def __call__(self, seed: int, resolution: float) -> Any:
+    def __call__(self, seed: int, resolution: float) -> Array | None:
         q0, q1, low, high = self.ends
         self.util.RNG.setSeed(seed + 1)  # 0 means "random"
         space = self.base.RealVectorStateSpace(len(q0))
@@ -132,7 +139,7 @@ def coal_world(model: Any, arm: WholeArm) -> Any:
     out, links, o = pin.GeometryModel(), arm.capsules, arm.obstacles
     assert links is not None
 
-    def along(a: Any, b: Any) -> Any:
+    def along(a: Array, b: Array) -> tuple[Any, float]:
         """Return the pose of a capsule whose axis, its z, leads from a to b."""
         d = b - a
         size = float(np.linalg.norm(d))
@@ -162,7 +169,7 @@ def coal_world(model: Any, arm: WholeArm) -> Any:
     return out
 
 
-def solve(planner: Callable[[int, float], Any], arm: WholeArm, seed: int) -> tuple[float, Any, int]:
+def solve(planner: Callable[[int, float], Array | None], arm: WholeArm, seed: int) -> tuple[float, Array | None, int]:
     """Return the time until a path is found that really is free, the path, and how many touched before."""
     spent, resolution, again = 0.0, TEST_SPACING, 0
     while True:

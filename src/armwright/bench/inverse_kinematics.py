@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,11 +26,16 @@ from armwright.kinematics.ik_limits import middle
 from armwright.robot.load import load
 from armwright.robot.urdf.urdf_write import write_urdf
 
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+    from armwright.types import Array
+
+
 REACHED_ERROR = 1e-4  # [m, rad]
 Solver = Callable[[Any, Any], Any]
 
 
-def rtb_solver(robot: Any) -> Solver:
+def rtb_solver(robot: Robot) -> Solver:
     """Return `ik_LM` of the arm as modified Denavit–Hartenberg links."""
     import roboticstoolbox as rtb
     from spatialmath import SE3
@@ -45,13 +50,13 @@ def rtb_solver(robot: Any) -> Solver:
     arm = rtb.DHRobot(links, tool=SE3(tree.T_tip_tool, check=False), base=SE3(tree.T_base_root, check=False))
     chain = arm.ets()
 
-    def solve(T: Any, seed: Any) -> Any:
+    def solve(T: Array, seed: Array) -> Array:
         return chain.ik_LM(T, q0=seed, tol=1e-12)[0]  # half the square of the error, which is then 1e-6
 
     return solve
 
 
-def model_of(robot: Any) -> Any:
+def model_of(robot: Robot) -> tuple[Any, int]:
     """Return Pinocchio's model of the arm and the index of its tool frame."""
     import pinocchio as pin
 
@@ -65,14 +70,14 @@ def model_of(robot: Any) -> Any:
     return model, int(np.argmin(off))
 
 
-def pinocchio_solver(robot: Any) -> Solver:
+def pinocchio_solver(robot: Robot) -> Solver:
     """Return damped least squares on log6, the loop of Pinocchio's own example."""
     import pinocchio as pin
 
     model, tool = model_of(robot)
     data = model.createData()
 
-    def solve(T: Any, seed: Any) -> Any:
+    def solve(T: Array, seed: Array) -> Array:
         goal, q = pin.SE3(T), seed.copy()
         for _ in range(200):
             pin.framesForwardKinematics(model, data, q)
@@ -87,7 +92,7 @@ def pinocchio_solver(robot: Any) -> Solver:
     return solve
 
 
-def pink_solver(robot: Any) -> Solver:
+def pink_solver(robot: Robot) -> Solver:
     """Return a frame task in pink, stepped until the error is small."""
     import pink
     import pinocchio as pin
@@ -98,7 +103,7 @@ def pink_solver(robot: Any) -> Solver:
     task = FrameTask(model.frames[tool].name, position_cost=1.0, orientation_cost=1.0)
     dt = 1.0
 
-    def solve(T: Any, seed: Any) -> Any:
+    def solve(T: Array, seed: Array) -> Array:
         configuration = pink.Configuration(model, data, np.clip(seed, robot.lower, robot.upper))
         task.set_target(pin.SE3(T))
         for _ in range(50):

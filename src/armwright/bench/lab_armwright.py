@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from armwright.bench.prepare_arms import arm
@@ -23,7 +21,7 @@ def register() -> None:
     for name, world in (("loop/lab_tick", None), ("loop/lab_tick_bench", load_world("bench"))):
         plant = LabPlant(arm("ur5"), q0=HOME, world=world)
 
-        def tick(plant: Any = plant) -> None:
+        def tick(plant: LabPlant = plant) -> None:
             plant.step(HOME, zero, zero)
 
         for _ in range(SETTLED_TICKS):

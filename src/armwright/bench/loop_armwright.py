@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,13 +31,26 @@ from armwright.robot.load import load
 from armwright.simulation import JointSensors, Loop, simulate, step_stages, system
 from armwright.studies.doc000_collision.rules import explore_published
 
+if TYPE_CHECKING:
+    from armwright.control.law import Law
+    from armwright.exploration.exploration_result import Exploration
+    from armwright.motion import Trajectory
+    from armwright.motion.trajectory import Reference
+    from armwright.recording.batch import Recordings
+    from armwright.recording.recording import Recording
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.simulation.session import Session
+    from armwright.types import Array, Traced
+
+
 SIMULATIONS, ARMS = 1000, 200
 LONG_RUN_SECONDS = 50.0
 IRB140_KP, IRB140_KD = (50.0, 50.0, 50.0, 50.0, 50.0, 60.0), (20.0, 20.0, 20.0, 20.0, 20.0, 22.0)
 IRB140_GOAL = (np.pi / 2, 0.0, -np.pi / 2, np.pi, np.pi / 2, -np.pi)
 
 
-def own_law(arm: Any, q: Any, qd: Any, ref: Any) -> Any:
+def own_law(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference) -> Traced:
     """Return computed torque as a user writes it; traced."""
     return rnea(arm, q, qd, ref.qdd + KP * (ref.q - q) + KD * (ref.qd - qd))
 
@@ -45,12 +58,12 @@ def own_law(arm: Any, q: Any, qd: Any, ref: Any) -> Any:
 class Runner:
     """Runs a compiled loop from the same start again and again."""
 
-    def __init__(self, loop: Loop, reference: Any, duration: float = DURATION, **start: Any) -> None:
+    def __init__(self, loop: Loop, reference: Trajectory, duration: float = DURATION, **start: Any) -> None:
         self.session = loop.session(reference=reference, **start)
         self.reference, self.duration = reference, duration
         self.x = self.session.state
 
-    def __call__(self) -> Any:
+    def __call__(self) -> Session:
         session = self.session
         session.log.forget(session.log.count)
         session.loop.set("x", self.x)
@@ -62,10 +75,10 @@ class Runner:
 class ExponentialSystem(system.System):
     """The arm by products of exponentials (002) instead of Newton and Euler: every torque and every mass matrix."""
 
-    def needed(self, q: Any, qd: Any, qdd: Any, wrenches: Any, *, dry: bool) -> Any:
+    def needed(self, q: Traced, qd: Traced, qdd: Traced, wrenches: Traced | None, *, dry: bool) -> Traced:
         return poe_inverse(self.tree, q, qd, qdd)
 
-    def mass_matrix(self, q: Any) -> Any:
+    def mass_matrix(self, q: Traced) -> Traced:
         return poe_mass(self.tree, q)
 
 
@@ -74,7 +87,7 @@ def register(task: dict[str, Any]) -> None:
     robot, path, law = arm("ur5"), quintic_spline(waypoints(), DURATION), computed_torque(KP, KD)
     q0 = task["q0"]
 
-    def state_of(law: Any) -> Any:
+    def state_of(law: Law | Callable[..., Traced]) -> Array:
         run = simulate(robot, law, path, CHECKED_TICKS * PERIOD, q0=q0)
         return np.concatenate([run["q"][-1], run["qd"][-1]])
 
@@ -92,7 +105,7 @@ def register(task: dict[str, Any]) -> None:
     lab_armwright.register()
 
 
-def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
+def _batches(robot: Robot, law: Law, path: Trajectory, q0: Array) -> None:
     """Time one at a time and a thousand together, from different starts and, with noisy encoders, different seeds."""
     starts = q0 + np.random.default_rng(5).uniform(-0.05, 0.05, (SIMULATIONS, 6))
     sensors = JointSensors(position_noise=1e-4, velocity_noise=1e-3)
@@ -110,7 +123,7 @@ def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
             note=f"{SIMULATIONS} simulations, per simulation",
         )
 
-    def call(q0: Any, seed: int) -> Any:
+    def call(q0: Array, seed: int) -> Recording:
         return simulate(robot, law, path, q0=q0, seed=seed, every=100, sensors=sensors)
 
     alone, together = call(starts[7], 7)["q"][-1], call(starts, 0)["q"][:, -1]
@@ -118,7 +131,7 @@ def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
     arms = [robot.with_payload(m) for m in np.linspace(0.0, 3.0, ARMS)]
     first = simulate(arms[7], law, path, q0=q0, model=robot, every=100)["q"][-1]
 
-    def loaded() -> Any:
+    def loaded() -> Recordings:
         return simulate(arms, law, path, q0=q0, model=robot, every=100)
 
     case("loop/call_arms", loaded, first, got=loaded()["q"][7, -1], items=ARMS, note=f"{ARMS} payloads, per simulation")
@@ -134,10 +147,10 @@ def _batches(robot: Any, law: Any, path: Any, q0: Any) -> None:
     case("loop/call_many_noisy", lambda: call(starts, 0), alone, got=together[7], items=SIMULATIONS, note="whole call")
 
 
-def _callback(robot: Any, path: Any, q0: Any) -> None:
+def _callback(robot: Robot, path: Trajectory, q0: Array) -> None:
     kp, kd = inertia_gains(robot, q0, 10.0)
 
-    def python_law(q: Any, qd: Any, ref: Any) -> Any:
+    def python_law(q: Array, qd: Array, ref: Reference) -> Array:
         """Branch on a value, so that this law cannot be traced and is called once per tick."""
         if abs(q[0]) > 10.0:
             return 0.0 * q
@@ -155,7 +168,7 @@ def _callback(robot: Any, path: Any, q0: Any) -> None:
 def _explore() -> None:
     """Time 000's run through its first layout, planning, inverse kinematics and recording included."""
 
-    def run() -> Any:
+    def run() -> Exploration:
         return explore_published("ur5-ragazzon-published", "A", budget=Budget(50.0))
 
     found = run()
@@ -183,12 +196,12 @@ def _stiff() -> None:
         case(name, run, check, got=run().state[0, :6], note="rodas3, 1 ms, continuous", tolerance=1e-5)
 
 
-def _still(loop: Loop, goal: Any) -> Callable[[], Any]:
+def _still(loop: Loop, goal: Array) -> Callable[[], Session]:
     """Return a run from zero towards a constant configuration; the reference does not change."""
     session = loop.session(np.zeros(6), reference=goal)
     x = session.state
 
-    def run() -> Any:
+    def run() -> Session:
         session.log.forget(session.log.count)
         session.loop.set("x", x)
         session.run(5.0)
@@ -197,11 +210,11 @@ def _still(loop: Loop, goal: Any) -> Callable[[], Any]:
     return run
 
 
-def _recording(robot: Any, law: Any, q0: Any) -> None:
+def _recording(robot: Robot, law: Law, q0: Array) -> None:
     """Time 50 s at 1 kHz, whole calls: next to nothing kept, every tick kept, and saved."""
     path, folder = quintic_spline(waypoints(), LONG_RUN_SECONDS), Path(tempfile.mkdtemp(prefix="armwright-bench-"))
 
-    def run(every: int = 1) -> Any:
+    def run(every: int = 1) -> Recording:
         return simulate(robot, law, path, q0=q0, every=every)
 
     few, full = run(500), run()

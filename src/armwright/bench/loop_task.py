@@ -7,9 +7,15 @@ The reference is a quintic spline; peers get it as arrays, one row per tick.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from armwright.types import Array
+
 
 DURATION, PERIOD = 2.0, 1e-3
 TICKS = round(DURATION / PERIOD)
@@ -19,17 +25,22 @@ BENCH_START = (0.1, -1.2, 1.0, -0.5, 0.3, 0.2)
 START_OFFSET = (0.05, -0.05, 0.05, -0.05, 0.05, -0.05)  # the run begins off the reference, so that feedback has work
 
 
-def waypoints() -> Any:
+def waypoints() -> Array:
     """Return the rows (7, 6) of the spline."""
     return np.array(BENCH_START) + np.random.default_rng(3).uniform(-0.6, 0.6, (7, 6))
 
 
-def start() -> Any:
+def start() -> Array:
     """Return the initial position (6,)."""
     return waypoints()[0] + START_OFFSET
 
 
-def python_loop(inverse: Any, forward: Any, task: Any, ticks: int = TICKS) -> Any:
+def python_loop(
+    inverse: Callable[[Array, Array, Array], Array],
+    forward: Callable[[Array, Array, Array], Array],
+    task: Mapping[str, Array],
+    ticks: int = TICKS,
+) -> Array:
     """Run the loop in NumPy with a library's inverse(q, v, a) and forward(q, v, tau); return the final state (12,)."""
     q_ref, qd_ref, qdd_ref = (list(task[key]) for key in ("q_ref", "qd_ref", "qdd_ref"))
     q, v = task["q0"].copy(), np.zeros(6)

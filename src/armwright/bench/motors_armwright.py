@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,20 +13,26 @@ from armwright.programs.motors import Algorithm, MotorMonitor, cycle_plan, find_
 from armwright.studies.doc001_erfd import demo
 from armwright.studies.doc001_erfd.setting import CYCLE_SECONDS, arm
 
+if TYPE_CHECKING:
+    from armwright.programs.motors.motor_demand import Demand
+    from armwright.programs.motors.motor_monitor import Reading
+    from armwright.types import Array
+
+
 VARIANTS = 256
 
 
 class Repeated:
     """The compiled loop alone, from the same start again and again."""
 
-    def __init__(self, rule: str, demand: Any) -> None:
+    def __init__(self, rule: str, demand: Demand) -> None:
         plan = cycle_plan(arm(), CYCLE_SECONDS, Algorithm(rule=find_rule(rule)), inputs=("wrench",)).loop
         self.loop = CompiledLoop(plan, 1)
         self.table = np.concatenate([demand.q[1:], demand.wrench], axis=1)
         self.start = demand.q[0]
         self.out = np.empty((1, demand.cycles, len(plan.record_slots)))
 
-    def __call__(self) -> Any:
+    def __call__(self) -> Array:
         for name, value in (("q", self.start), ("qd", np.zeros(6)), ("heat", np.zeros(6)), ("wish", self.start)):
             self.loop.set(name, value)
         self.loop.run(len(self.table), shared=self.table, out=self.out)
@@ -54,7 +60,7 @@ def register() -> None:
     watch = MotorMonitor(arm(), CYCLE_SECONDS, inputs=("wrench",))
     at = {"k": 0}
 
-    def sample() -> Any:
+    def sample() -> Reading:
         k = at["k"] = at["k"] + 1
         row = k % demand.cycles
         return watch(k * CYCLE_SECONDS, demand.q[row], demand.wrench[row])  # type: ignore[index]

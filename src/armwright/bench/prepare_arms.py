@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,12 @@ from armwright.robot.parts import Actuators, Body, Joint, Limits
 from armwright.robot.tree import Tree
 from armwright.robot.urdf.urdf_write import write_urdf
 from armwright.studies.operation_counts import bare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from armwright.types import Array
+
 
 PREPARED_STATES = 64
 BATCH = {"ur5": 10_000, "n30": 2_048, "n50": 2_048}
@@ -62,7 +68,7 @@ def arm(name: str) -> Robot:
     return bare(load("ur5")) if name == "ur5" else random_arm(int(name[1:]), int(name[1:]))
 
 
-def differences(function: Any, x: Any, h: float = 1e-3) -> Any:
+def differences(function: Callable[[Array], Array], x: Array, h: float = 1e-3) -> Array:
     """Return the Jacobian of function(x) by fourth-order central differences."""
     columns = []
     for k in range(len(x)):
@@ -73,12 +79,12 @@ def differences(function: Any, x: Any, h: float = 1e-3) -> Any:
     return np.stack(columns, axis=-1)
 
 
-def forward(tree: Tree, q: Any, qd: Any, tau: Any) -> Any:
+def forward(tree: Tree, q: Array, qd: Array, tau: Array) -> Any:
     """Return forward dynamics by LAPACK."""
     return np.linalg.solve(crba(tree, q), tau - bias(tree, q, qd))
 
 
-def slopes(tree: Tree, q: Any, qd: Any, x: Any) -> dict[str, Any]:
+def slopes(tree: Tree, q: Array, qd: Array, x: Array) -> dict[str, Any]:
     """Return derivatives of inverse and forward dynamics at one state."""
     return {
         "dtau_dq": differences(lambda v: rnea(tree, v, qd, x), q),

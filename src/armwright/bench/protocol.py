@@ -14,9 +14,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 
 SAMPLE_SECONDS = 2e-4  # seconds; long against the clock's resolution, short against a scheduler's slice
 COMPARED_STATES = 64  # configurations of each batch that are compared with the reference
@@ -47,7 +51,7 @@ def setup() -> tuple[Path, dict[str, Any]]:
     return folder, {path.stem: np.load(path) for path in sorted(folder.glob("*.npz"))}
 
 
-def relative_error(got: Any, expected: Any) -> float:
+def relative_error(got: ArrayLike, expected: ArrayLike) -> float:
     got, expected = np.asarray(got, dtype=float), np.asarray(expected, dtype=float)
     if got.shape != expected.shape:
         raise ValueError(f"shape {got.shape}, expected {expected.shape}")
@@ -57,9 +61,9 @@ def relative_error(got: Any, expected: Any) -> float:
 def case(
     name: str,
     run: Callable[[], Any],
-    expected: Any,
+    expected: ArrayLike,
     *,
-    got: Any = None,
+    got: ArrayLike | None = None,
     items: int = 1,
     note: str = "",
     tolerance: float = 1e-9,

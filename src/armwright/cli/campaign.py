@@ -28,6 +28,8 @@ from armwright.cli.option_words import Json, out_option
 from armwright.cli.output import INTERRUPTED, NEGATIVE, say, say_json, table, tell
 
 if TYPE_CHECKING:
+    from typer.models import OptionInfo
+
     from armwright.campaigns import CampaignPlan, Progress, Store
 
 IN_LOG, ON_TERMINAL = 5.0, 0.2  # [s] between lines
@@ -115,7 +117,7 @@ def campaign_rows(plan: CampaignPlan, out: Path | None, jobs: int | None) -> tup
     return good, interrupted
 
 
-def _pem(name: str, help: str) -> Any:  # noqa: A002 (typer's word)
+def _pem(name: str, help: str) -> OptionInfo:  # noqa: A002 (typer's word)
     return typer.Option(name, metavar="FILE.pem", help=help)
 
 

@@ -154,7 +154,7 @@ def brief(counts: Counts) -> str:
     return f"{counts.mul}M {counts.add}A {counts.div}D {counts.trig}T"
 
 
-def slash(pair: Any) -> str:
+def slash(pair: tuple[int, int] | None) -> str:
     """Write a pair of counts as M/A."""
     return "–" if pair is None else f"{pair[0]}/{pair[1]}"
 

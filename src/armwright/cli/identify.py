@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from armwright.identify.current_log import Log
     from armwright.identify.drive_gains import Gains
     from armwright.identify.feeling import FeltLog
+    from armwright.identify.felt_contacts import FoundContact
     from armwright.identify.identified import Identified, Load, PayloadEstimate
     from armwright.identify.validation import Held
     from armwright.robot.model import Robot
@@ -244,7 +245,7 @@ def _carried(model: Identified, log: Log, word: str, columns: str | None) -> Arr
     return point_mass(model, *option_words.payload(word))
 
 
-def _force(contact: Any) -> str:
+def _force(contact: FoundContact) -> str:
     if contact.wrench is not None and contact.wrench.valid:
         return " ".join(f"{x:.0f}" for x in contact.wrench.wrench[:3])
     return "near a singularity" if contact.wrench is not None else "not at the tool"

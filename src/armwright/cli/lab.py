@@ -23,6 +23,7 @@ from armwright.cli.output import INTERRUPTED, NEGATIVE, say, say_json, table, te
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
     from armwright.lab.experiment.experiment_procedure import ExperimentOutcome
     from armwright.lab.mover import Command
@@ -93,7 +94,7 @@ def _kept(folder: Path) -> str:
 def _terminated_like_interrupted() -> Iterator[None]:
     """A termination ends the experiment as Ctrl-C does: arm stopped, files closed, stand ended."""
 
-    def interrupt(number: int, frame: Any) -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
     kept = signal.signal(signal.SIGTERM, interrupt)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from armwright.lab.flange_sensing import DeviceClock
     from armwright.lab.stand import Stand
     from armwright.robot.model import Robot
+    from armwright.world.world import World
 
 UntilCtrlC = Annotated[float | None, duration_option("After which it stops; until Ctrl-C by default.")]
 FtHttpPort = Annotated[
@@ -195,7 +196,7 @@ def check_host(host: str) -> None:
         tell(f"warning: {host} can be reached from other machines; there is no password, and clients move the arm")
 
 
-def _follow_hand(stand: Any, gone: threading.Event) -> None:
+def _follow_hand(stand: Stand, gone: threading.Event) -> None:
     """Push as standard input says; its end is that of whoever started this, and sets `gone`."""
     import sys
 
@@ -226,7 +227,7 @@ def _turned(arm: Robot, mount: str | None) -> Robot:
     return arm.with_gravity(exp_so3(np.array(turn)).T @ arm.gravity) if turn else arm
 
 
-def _world(name: str | None) -> Any:
+def _world(name: str | None) -> World | None:
     if name is None:
         return None
     from armwright.world import load_world

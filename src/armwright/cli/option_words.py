@@ -24,6 +24,9 @@ from armwright.errors import InputError
 from armwright.files import read_regular
 
 if TYPE_CHECKING:
+    from typer.models import OptionInfo
+
+    from armwright.motion import Trajectory
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -73,43 +76,43 @@ ProgramFile = Annotated[
 ]
 
 
-def robot_option(more: str = "") -> Any:
+def robot_option(more: str = "") -> OptionInfo:
     """Return ``--robot``: always an arm, by name or file."""
     return typer.Option("--robot", metavar="ROBOT", help=f"{WHICH} {more}".rstrip())
 
 
-def world_option(help: str) -> Any:  # noqa: A002 (typer's word)
+def world_option(help: str) -> OptionInfo:  # noqa: A002 (typer's word)
     """Return ``--world``: shapes by the name of a world or by file."""
     return typer.Option("--world", metavar="WORLD", help=f"{help} A name, or a .toml file.")
 
 
-def duration_option(help: str, *, least: float | None = None, most: float | None = None) -> Any:  # noqa: A002
+def duration_option(help: str, *, least: float | None = None, most: float | None = None) -> OptionInfo:  # noqa: A002
     """Return ``--duration`` in seconds, between two limits."""
     return typer.Option("--duration", metavar="SECONDS", min=least, max=most, help=help)
 
 
-def out_option(metavar: str, help: str) -> Any:  # noqa: A002
+def out_option(metavar: str, help: str) -> OptionInfo:  # noqa: A002
     """Return ``--out``, ``-o``: what a command writes; `metavar` says FILE.ext or FOLDER."""
     return typer.Option("--out", "-o", metavar=metavar, help=help)
 
 
-def report_option(metavar: str, help: str) -> Any:  # noqa: A002
+def report_option(metavar: str, help: str) -> OptionInfo:  # noqa: A002
     """Return ``--report``: the page (FILE.html) or text (FILE.md) that a command writes about its results."""
     return typer.Option("--report", metavar=metavar, help=help)
 
 
-def joints_option(name: str, help: str, *others: str) -> Any:  # noqa: A002
+def joints_option(name: str, help: str, *others: str) -> OptionInfo:  # noqa: A002
     """Return an option for joint coordinates; `others` are metavars of other meanings that it accepts."""
     return typer.Option(name, metavar="|".join([*others, JOINTS]), help=f"{help} Radians (metres), or deg.")
 
 
-def payload_option(help: str, *others: str) -> Any:  # noqa: A002
+def payload_option(help: str, *others: str) -> OptionInfo:  # noqa: A002
     """Return ``--payload``: a mass [kg] at the origin of the tool frame (the flange), or at a place [m] in it."""
     where = "Kilograms, at X,Y,Z metres in the tool frame (its origin if omitted)."
     return typer.Option("--payload", metavar="|".join([LOAD, *others]), help=f"{help} {where}")
 
 
-def address_option(name: str, help: str) -> Any:  # noqa: A002
+def address_option(name: str, help: str) -> OptionInfo:  # noqa: A002
     """Return an option for the address of a device."""
     return typer.Option(name, metavar="HOST[:PORT]", help=help)
 
@@ -167,7 +170,7 @@ def numbers(text: str, what: str) -> list[float]:
     return [_number(word, what) for word in text.split(",")]
 
 
-def reference(text: str, robot: Robot) -> Any:
+def reference(text: str, robot: Robot) -> Trajectory | Array | None:
     """Read a reference: None for 'hold', a configuration (n,), or a `Trajectory`."""
     from armwright.motion import cubic, quintic
 
@@ -192,7 +195,7 @@ def reference(text: str, robot: Robot) -> Any:
     return configuration(text, robot, "--reference")
 
 
-def waypoints(path: Path, robot: Robot) -> Any:
+def waypoints(path: Path, robot: Robot) -> Trajectory:
     """Read a file of waypoints as a quintic spline.
 
     Keys: ``waypoints`` (N rows of n), ``times`` (N instants from 0 [s], or one total duration), ``unit`` ("rad" by

@@ -22,9 +22,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class OutputError(Exception):
@@ -58,12 +61,12 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def carries_unicode(stream: Any) -> bool:
+def carries_unicode(stream: object) -> bool:
     """Whether a stream can write every character."""
     return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-").startswith("utf")
 
 
-def console(*, width: int = 150) -> Any:
+def console(*, width: int = 150) -> Console:
     """Return Rich's console on standard output; `width` holds where there is no terminal to give one."""
     from rich.console import Console
 
@@ -115,7 +118,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def as_json(value: Any, *, ascii_only: bool = False) -> str:
+def as_json(value: object, *, ascii_only: bool = False) -> str:
     """Write JSON with every innermost list on one line; characters that a terminal could obey are escaped."""
     text = json.dumps(plain(value), indent=2, ensure_ascii=ascii_only)
 
@@ -129,7 +132,7 @@ def as_json(value: Any, *, ascii_only: bool = False) -> str:
     )
 
 
-def say_json(value: Any) -> None:
+def say_json(value: object) -> None:
     """Print one JSON document."""
     with writing():
         typer.echo(as_json(value, ascii_only=not carries_unicode(sys.stdout)))
@@ -174,7 +177,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, 
         console().print(grid)
 
 
-def number(value: Any) -> str:
+def number(value: float | str | None) -> str:
     """Write a number the way a table wants it."""
     if value is None:
         return "–"

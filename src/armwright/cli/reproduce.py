@@ -16,7 +16,8 @@ from armwright.cli.output import INTERRUPTED, NEGATIVE, console, safe, say, say_
 from armwright.cli.output import tell as on_stderr
 
 if TYPE_CHECKING:
-    from armwright.studies.run_study import StudyOutcome
+    from armwright.studies.run_study import Change, Result, StudyOutcome
+    from armwright.studies.study import Study
 
 Items = Annotated[list[str] | None, typer.Option("--item", "-i", help="Only this item (Q8a) or question (Q8).")]
 
@@ -60,7 +61,9 @@ def reproduce(
         raise typer.Exit(NEGATIVE)
 
 
-def _one(study: Any, items: list[str], out: Path | None, record: bool, json: bool) -> tuple[StudyOutcome, list[Any]]:
+def _one(
+    study: Study, items: list[str], out: Path | None, record: bool, json: bool
+) -> tuple[StudyOutcome, list[Change]]:
     from armwright.studies.run_study import changes, run_study
     from armwright.studies.run_study import record as put_on_record
     from armwright.studies.study_page import write_page
@@ -70,7 +73,7 @@ def _one(study: Any, items: list[str], out: Path | None, record: bool, json: boo
     def tell(text: str) -> None:
         on_stderr(f"armwright: {text}")
 
-    def progress(result: Any) -> None:
+    def progress(result: Result) -> None:
         if not quiet:
             typer.echo(f"\r{study.id} {result.item.id:6}", err=True, nl=False)
 

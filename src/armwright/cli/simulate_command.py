@@ -34,8 +34,11 @@ from armwright.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
     from armwright.control import Law
+    from armwright.motion import Trajectory
     from armwright.recording import Recording
     from armwright.robot.model import Robot
+    from armwright.simulation import Drive, JointSensors
+    from armwright.types import Array
 
 VIEWS = ("joints", "errors", "torques", "velocity", "energy", "tool")
 LAW_NAMES = names_of(LAWS, last=", ")
@@ -181,7 +184,7 @@ def _loaded(arm: Robot, plant: PlantOptions) -> tuple[Robot, Robot]:
     return loaded, arm if plant.law_ignores_payload else loaded
 
 
-def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q: Any) -> Law:
+def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q: Array) -> Law:
     """Build a law of `armwright.control.LAWS`; kp and kd that are not given come from a natural frequency.
 
     Args:
@@ -218,7 +221,7 @@ def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q
     return law
 
 
-def _configuration_of(arm: Robot, follow: Any, start: Any) -> Any:
+def _configuration_of(arm: Robot, follow: Trajectory | Array | None, start: Array | None) -> Array:
     import numpy as np
 
     from armwright.motion import Trajectory
@@ -250,13 +253,13 @@ def _streamed(out: Path | None) -> Path | None:
     return None if out is None or out.suffix.lower() == ".npz" else out
 
 
-def _drive(arm: Robot) -> Any:
+def _drive(arm: Robot) -> Drive:
     from armwright.simulation import drive_of
 
     return drive_of(arm)
 
 
-def _sensors(noise: str | None) -> Any:
+def _sensors(noise: str | None) -> JointSensors | None:
     if noise is None:
         return None
     from armwright.simulation import JointSensors

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
+    from armwright.types import Array
 
 Part = TypeVar("Part")
 RUNS_PER_CHUNK = 1000
@@ -219,7 +220,7 @@ def detection_study(
 
 
 def curves_of(
-    found: Verdicts, scales: Any, names: Sequence[tuple[str, str]], fits: Mapping[str, ThresholdFit | None]
+    found: Verdicts, scales: Array, names: Sequence[tuple[str, str]], fits: Mapping[str, ThresholdFit | None]
 ) -> tuple[DetectorCurve, ...]:
     """Return the curve of every observer and detector, from the verdicts on all runs."""
     free, met = np.isfinite(found.seconds), found.met.astype(bool)

@@ -15,6 +15,10 @@ from armwright.packages import need
 from armwright.statistics import Interval, quantile, rate, share
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from armwright.contact.detectors import ThresholdFit
@@ -213,14 +217,14 @@ class DetectionStudy:
         return figure
 
 
-def _style(values: Mapping[str, Any]) -> Any:
+def _style(values: Mapping[str, Any]) -> AbstractContextManager[None]:
     import matplotlib as mpl
 
     chosen: Any = dict(values)
     return mpl.rc_context(chosen)
 
 
-def _draw(axes: Any, curve: DetectorCurve, colour: str, line: str, rate: float) -> None:
+def _draw(axes: Sequence[Axes], curve: DetectorCurve, colour: str, line: str, rate: float) -> None:
     # where most runs end in a false alarm before the contact, the few that are left tell nothing
     points = [p for p in curve.points() if np.isfinite(p.missed.value) and p.early.value < 0.5]
     if not points:

@@ -27,6 +27,8 @@ from armwright.robot.kernels import kernel
 from armwright.simulation.control_loop import Loop
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from armwright.contact.monitor import Monitor
     from armwright.motion import Trajectory
     from armwright.robot.model import Robot
@@ -63,7 +65,9 @@ class StudyBench:
     spread: Spread
     rate: float = 1000.0
     substeps: int = 3
-    torque_noise: Any = 0.0  # [N m] of the torque that observers are told, as motor currents have it; scalar or (n,)
+    torque_noise: ArrayLike = (
+        0.0  # [N m] of the torque that observers are told, as motor currents have it; scalar or (n,)
+    )
     integrator: str = "rk4"
 
     def __post_init__(self) -> None:

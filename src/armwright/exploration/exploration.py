@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from armwright.planning.grid.path_plan import GridPlanner
     from armwright.planning.joint.joint_plan import JointPlanner
     from armwright.robot.model import Robot
+    from armwright.types import Traced
     from armwright.world.world import World
 
 
@@ -87,7 +88,9 @@ def explore(
     return explore_grid(arm, there, cast("GridTask | None", task), planner=cast("Any", planner), **options)
 
 
-def space_of(arm: Robot, world: Any, task: Any, planner: Any) -> str:
+def space_of(
+    arm: Robot, world: World | Callable[[Traced], Traced], task: GridTask | ArmTask | None, planner: object
+) -> str:
     """Return "grid" or "joint": what task or planner say, or else what the world was made for.
 
     Raises:
@@ -103,7 +106,7 @@ def space_of(arm: Robot, world: Any, task: Any, planner: Any) -> str:
     return asked or plans or ("joint" if made_for(world, arm) else "grid")
 
 
-def planner_space(planner: Any) -> str | None:
+def planner_space(planner: object) -> str | None:
     """Return the space that a planner, by name or as an object, declares; None for no planner."""
     if planner is None:
         return None

@@ -12,12 +12,15 @@ import numpy as np
 from armwright.html_text import html_table
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from armwright.exploration.arm.felt_places import ContactPlaces
     from armwright.exploration.exploration_run import ExplorationRun
     from armwright.planning.grid.grid_map import GridMap
     from armwright.planning.grid.path_plan import PathPlan
     from armwright.recording.recording import Recording
     from armwright.simulation.session import Session
+    from armwright.types import Array
     from armwright.world.world import World
 
 Cell = tuple[int, ...]
@@ -55,15 +58,15 @@ class Contact(NamedTuple):
     began: float
     cell: Cell
     again: bool
-    desired: Any
-    actual: Any
-    felt: Any
-    true: Any
+    desired: Array
+    actual: Array
+    felt: Array
+    true: Array
     link: str = ""
     shape: str = ""
     q: Any = None
     places: ContactPlaces | None = None
-    true_point: Any = None
+    true_point: Array | None = None
 
     @property
     def delay(self) -> float:
@@ -94,7 +97,7 @@ class Exploration:
     contacts: tuple[Contact, ...]
     start: Cell
     goal: Cell
-    goal_point: Any
+    goal_point: Array
     reached: bool
     arrival: float
     outcome: str
@@ -166,7 +169,7 @@ class Exploration:
 
         return exploration_report(self, path, **options)
 
-    def plot(self, what: str = "path", path: str | Path | None = None) -> Any:
+    def plot(self, what: str = "path", path: str | Path | None = None) -> Figure:
         """Draw "maps", "path", "forces", "zoom" or "errors"; see `map_figures.draw`."""
         from armwright.exploration.pictures.map_figures import draw
 

@@ -20,12 +20,17 @@ from armwright.planning.grid.grid_map import GridMap, grid_map
 from armwright.world.world import World
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
     from armwright.contact.monitor import Monitor
     from armwright.control.law import Law
     from armwright.robot.model import Robot
     from armwright.simulation.drives import Drive
     from armwright.simulation.friction_models import FrictionModel
     from armwright.simulation.sensors import JointSensors
+    from armwright.types import Traced
     from armwright.world.world import ToolTask
 
 Reaction = Literal["back off", "stop", "retract", "slide"]
@@ -143,8 +148,8 @@ class ArmTask:
         margin: distance that the whole arm keeps to felt places [m].
     """
 
-    start: Any = None
-    goal: Any = None
+    start: ArrayLike | None = None
+    goal: ArrayLike | None = None
     speed: float = 0.25
     margin: float = 0.015
 
@@ -166,7 +171,7 @@ def map_of(task: ToolTask) -> GridMap:
     return grid_map(task.cells, task.origin, task.size, first=1, ring=task.ring)
 
 
-def grid_task(task: GridTask, arm: Robot, world: Any) -> GridTask:
+def grid_task(task: GridTask, arm: Robot, world: World | Callable[[Traced], Traced]) -> GridTask:
     """Return the task with map, cells, configuration and orientation.
 
     Raises:
@@ -222,11 +227,11 @@ def arm_task(task: ArmTask, arm: Robot, world: World) -> ArmTask:
     )
 
 
-def made_for(world: Any, arm: Robot) -> bool:
+def made_for(world: World | Callable[[Traced], Traced], arm: Robot) -> bool:
     """Return whether a world has a task for the whole of this arm."""
     return isinstance(world, World) and world.task is not None and world.task.robot == arm.name
 
 
-def _lacks(world: Any, what: str, arm: Robot, give: str) -> str:
+def _lacks(world: World | Callable[[Traced], Traced], what: str, arm: Robot, give: str) -> str:
     name = f"world {world.name!r}" if isinstance(world, World) else "a force function"
     return f"explore: {name} has {what}, and the robot is {arm.name!r}; give {give}"

@@ -31,7 +31,7 @@ from armwright.world.world_catalogue import load_world
 if TYPE_CHECKING:
     from armwright.exploration.explore_options import Touching
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 SHORT = {"A": "layout-a", "B": "layout-b"}
 NUMBERS = 4  # numbers per cylinder: x, y, radius, stiffness
@@ -41,7 +41,7 @@ NUMBERS = 4  # numbers per cylinder: x, y, radius, stiffness
 class TreeAmongCylinders(Tree):
     """An arm among cylinders, each x, y, radius [m] and stiffness [N/m]: (m, 4)."""
 
-    cylinders: Any = field(default_factory=lambda: np.zeros((0, NUMBERS)))
+    cylinders: Array = field(default_factory=lambda: np.zeros((0, NUMBERS)))
 
 
 class TrueTouch(NamedTuple):
@@ -64,12 +64,12 @@ class Surroundings:
 
     world: World | None
     lanes: Lanes
-    external: Callable[..., Any] | None
-    wrenches: Callable[..., Any] | None
-    truth: Callable[[Any, Any], TrueTouch]
+    external: Callable[..., Traced] | None
+    wrenches: Callable[..., Traced] | None
+    truth: Callable[[Array, Array], TrueTouch]
 
 
-def find_world(world: Any) -> Any:
+def find_world(world: World | str | Path | Callable[[Traced], Traced]) -> World | Any:
     """Return a world by name ("A" and "B" are the two layouts) or file; a `World` or a force function as it is."""
     if isinstance(world, World) or callable(world):
         return world
@@ -81,7 +81,12 @@ def find_world(world: Any) -> Any:
 
 
 def surroundings_of(
-    robot: Robot, kinematics: Robot, world: World | Callable[[Any], Any], contact: Touching, *, slots: int | None = None
+    robot: Robot,
+    kinematics: Robot,
+    world: World | Callable[[Traced], Traced],
+    contact: Touching,
+    *,
+    slots: int | None = None,
 ) -> Surroundings:
     """Put an arm among shapes.
 
@@ -108,7 +113,7 @@ def surroundings_of(
         )
     capsules = (tool_point(robot),) if contact == "tool" else None
 
-    def truth(q: Any, qd: Any) -> TrueTouch:
+    def truth(q: Array, qd: Array) -> TrueTouch:
         found = contact_report(robot, world, q, qd, capsules=capsules)
         names: list[tuple[str, str] | None] = [None] * found.steps
         for k in range(len(found) - 1, -1, -1):
@@ -157,7 +162,7 @@ def _cylinders(
         ("force of cylinders", count), lambda _: compile_function(cylinder_forces, arguments, name="cylinder_forces")
     )
 
-    def truth(q: Any, qd: Any) -> TrueTouch:
+    def truth(q: Array, qd: Array) -> TrueTouch:
         p = fk(kinematics, q)[..., :3, 3]
         force = kernel(table, p)
         touching: list[tuple[str, str] | None] = [None] * len(p)
@@ -171,7 +176,7 @@ def _cylinders(
     return Surroundings(world, Lanes(with_cylinders, places, table.reshape(1, -1)), torque, None, truth)
 
 
-def cylinder_forces(cylinders: Any, p: Any) -> Any:
+def cylinder_forces(cylinders: Traced, p: Traced) -> Traced:
     """Return the force (3,) on a point (3,) from cylinders (m, 4): F = −k (R − D) v/D if D < R, else 0 (000 §3.8)."""
     fx, fy = 0.0 * p[0], 0.0 * p[1]
     for k in range(len(cylinders)):
@@ -182,24 +187,24 @@ def cylinder_forces(cylinders: Any, p: Any) -> Any:
     return np.array([fx, fy, 0.0 * p[2]])
 
 
-def _torque_of_cylinders(kinematics: Robot) -> Callable[..., Any]:
+def _torque_of_cylinders(kinematics: Robot) -> Callable[[TreeAmongCylinders, Traced], Traced]:
     """Return the traced joint torque J_vᵀF of the cylinders that the plant's tree carries."""
 
-    def torque(arm: Any, q: Any) -> Any:
+    def torque(arm: TreeAmongCylinders, q: Traced) -> Traced:
         p = tool_pose(kinematics, q)[:3, 3]
         return frame_jacobian(kinematics, q)[:3].T @ cylinder_forces(arm.cylinders, p)
 
     return torque
 
 
-def _of_function(plain: Lanes, kinematics: Robot, force: Any) -> Surroundings:
-    def torque(q: Any) -> Any:
+def _of_function(plain: Lanes, kinematics: Robot, force: Callable[[Traced], Traced]) -> Surroundings:
+    def torque(q: Traced) -> Traced:
         return frame_jacobian(kinematics, q)[:3].T @ force(tool_pose(kinematics, q)[:3, 3])
 
     kernel = compile_function(lambda p: np.array(force(p)), {"p": (3,)}, name="contact_force")
     carrier = kinematics.bodies[kinematics.tip].name
 
-    def truth(q: Any, qd: Any) -> TrueTouch:
+    def truth(q: Array, qd: Array) -> TrueTouch:
         F = kernel(fk(kinematics, q)[..., :3, 3])
         return TrueTouch(F, tuple((carrier, "force") if on else None for on in (np.abs(F).max(axis=-1) > 0.0).tolist()))
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from armwright.motion import Trajectory
     from armwright.robot.model import Robot
     from armwright.simulation.session import Session
-    from armwright.types import Array
+    from armwright.types import Array, Outputs, Traced
+    from armwright.world.world import World
 
 OMEGA = (22.5, 22.5, 37.5, 60.0, 67.5, 75.0)
 """Natural frequencies of the controller [rad/s], base to tool: those of 000, tuned there for a UR5. They rise as
@@ -42,13 +43,13 @@ the inertia beyond the joint falls; at 500 Hz the fastest is sampled 42 times a 
 WRENCH_DAMPING = 0.02  # [m] of the tool's force near singular configurations, the default of `wrench_observer`
 
 
-def omega(n: int) -> Any:
+def omega(n: int) -> Array:
     """Natural frequencies (n,) of the controller; arms with another number of joints get the slowest throughout."""
     return np.array(OMEGA) if n == len(OMEGA) else np.full(n, OMEGA[0])
 
 
 def find_observer(
-    observer: str | Monitor | Sequence[Monitor] | None, robot: Robot, q: Any, kp: Any, rate: float
+    observer: str | Monitor | Sequence[Monitor] | None, robot: Robot, q: Array, kp: Array, rate: float
 ) -> list[Monitor]:
     """Return the observer as a list of monitors whose last gives ``tau_ext``.
 
@@ -85,7 +86,7 @@ def find_detector(detector: str | Monitor | None, fit: ThresholdFit | None) -> M
     return made
 
 
-def needs_learning(detector: Any, observer: Any) -> bool:
+def needs_learning(detector: str | Monitor | None, observer: str | Monitor | Sequence[Monitor] | None) -> bool:
     """Whether thresholds have to be learned from contact-free motion first."""
     if detector is None:
         return not (observer is None or observer == "closed-loop")
@@ -99,7 +100,7 @@ def tool_estimate(kinematics: Robot | None) -> Monitor:
     return replace(wrench_observer(), function=partial(_force_estimate, kinematics))
 
 
-def _force_estimate(kinematics: Robot, q: Any, tau_ext: Any) -> Any:
+def _force_estimate(kinematics: Robot, q: Traced, tau_ext: Traced) -> Outputs:
     return {"wrench_ext": damped_wrench(kinematics, q, tau_ext, WRENCH_DAMPING, LENGTH, force_only=True)}
 
 
@@ -207,7 +208,7 @@ def session_of(
     return loop.session(setup.q0, seed=setup.seed, check_step=False), watch
 
 
-def said(setup: Setup, watch: Sequence[Monitor], world: Any) -> dict[str, Any]:
+def said(setup: Setup, watch: Sequence[Monitor], world: World | None) -> dict[str, Any]:
     """What the settings of every run say, JSON-able."""
     return {
         "robot": setup.robot.name,

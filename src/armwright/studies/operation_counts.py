@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,11 +36,14 @@ from armwright.robot.model import Robot
 from armwright.robot.parts import Actuators, Friction
 from armwright.robot.tree import Tree, tree_of
 
+if TYPE_CHECKING:
+    from armwright.graph.expr import Value
+
 
 class Unshared(Graph):
     """A graph that folds constants, zeros and ones but shares nothing except sines: counting by hand."""
 
-    def node(self, op: Op, args: tuple[int, ...] = (), value: Any = None) -> Expr:
+    def node(self, op: Op, args: tuple[int, ...] = (), value: Value = None) -> Expr:
         """Append, unless it is a leaf or a sine or cosine of a known argument."""
         if op in LEAVES or op in TRIGONOMETRIC:
             return super().node(op, args, value)

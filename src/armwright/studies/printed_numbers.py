@@ -9,12 +9,16 @@ such. Where a document prints no digits to go by and something had to be chosen,
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 
 Match = Literal["rounded", "truncated", "no"]
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.(?P<decimals>\d*))?(?:[eE](?P<power>[-+−]?\d+))?")
@@ -45,7 +49,7 @@ def read_numbers(text: str) -> PrintedNumbers:
     return PrintedNumbers(np.array(values), np.array([finest if w else u for w, u in zip(whole, units, strict=True)]))
 
 
-def match(printed: PrintedNumbers, value: Any, *, up_to_sign: bool = False) -> Match:
+def match(printed: PrintedNumbers, value: ArrayLike, *, up_to_sign: bool = False) -> Match:
     """Tell whether `value`, scalar or of any shape, is what is printed, to half a unit in the last place.
 
     Args:
@@ -74,7 +78,7 @@ def _match(printed: PrintedNumbers, x: NDArray[np.float64]) -> Match:
     return "truncated" if (rounded | cut).all() else "no"
 
 
-def write_value(value: Any, unit_in_last_place: float | None = None) -> str:
+def write_value(value: ArrayLike | None, unit_in_last_place: float | None = None) -> str:
     """Write a computed value with two digits more than are printed (six significant ones if nothing is)."""
     if value is None:
         return "–"

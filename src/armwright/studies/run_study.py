@@ -15,13 +15,17 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from armwright.errors import ArmwrightError
 from armwright.studies.printed_numbers import match, write_value
 from armwright.studies.study import Claim, Formula, Item, Numbers, Span, Study
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 
 Kind = Literal["agrees", "agrees when corrected", "document in error", "cannot be determined", "not run", "failed"]
 OWN_WAY = "the document's own way does not give it"
@@ -52,7 +56,7 @@ class Verdict(NamedTuple):
         return f"{text} [judged by: {self.rule}]" if self.rule else text
 
 
-def judge(item: Item, as_published: Any, correct: Any) -> Verdict:
+def judge(item: Item, as_published: ArrayLike | None, correct: ArrayLike | None) -> Verdict:
     """Compare what is printed with what was computed.
 
     Args:
@@ -63,7 +67,7 @@ def judge(item: Item, as_published: Any, correct: Any) -> Verdict:
     return _judge(item, as_published, correct)._replace(rule=item.rule)
 
 
-def _judge(item: Item, as_published: Any, correct: Any) -> Verdict:
+def _judge(item: Item, as_published: ArrayLike | None, correct: ArrayLike | None) -> Verdict:
     printed = item.printed
     if isinstance(printed, Numbers):
         own = None if as_published is None else _digits(printed, as_published)
@@ -98,11 +102,11 @@ def _right(item: Item, reproduced: bool | None, how: str = "") -> Verdict:
     return Verdict("agrees", how, reproduced)
 
 
-def _digits(printed: Numbers, value: Any) -> str:
+def _digits(printed: Numbers, value: ArrayLike) -> str:
     return match(printed.numbers, value, up_to_sign=printed.up_to_sign)
 
 
-def _same(printed: Any, value: Any) -> bool:
+def _same(printed: Any, value: ArrayLike) -> bool:
     return bool(printed.value == value)
 
 
@@ -118,12 +122,12 @@ class Result:
 
     item: Item
     verdict: Verdict
-    as_published: Any = None
-    correct: Any = None
+    as_published: ArrayLike | None = None
+    correct: ArrayLike | None = None
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
 
-    def write(self, value: Any) -> str:
+    def write(self, value: ArrayLike | None) -> str:
         """Write one of the values with digits that suit the print."""
         printed = self.item.printed
         unit = float(np.min(printed.numbers.units)) if isinstance(printed, Numbers | Span) else None
@@ -227,7 +231,7 @@ def choose(study: Study, only: Sequence[str]) -> tuple[Item, ...]:
     return tuple(item for item in study.items if item.id in wanted)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return value

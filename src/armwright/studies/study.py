@@ -12,12 +12,16 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.errors import InputError
 from armwright.studies.printed_numbers import PrintedNumbers, read_numbers
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 Compute = Callable[[], Any]
 FORMULA_ROUNDING = 1e-9
@@ -114,7 +118,7 @@ class Picture:
     """A figure of the report: a caption and a function that returns a matplotlib Figure."""
 
     caption: str
-    draw: Callable[[], Any]
+    draw: Callable[[], Figure]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ from armwright.recording.pictures.skeleton import Camera, capsules, joint_frames
 from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
     from armwright.types import Array
@@ -39,7 +41,7 @@ class View(NamedTuple):
         """Return rows: right, up, towards the viewer (base frame)."""
         return self.camera.axes @ self.turn
 
-    def project(self, points: Any) -> Array:
+    def project(self, points: ArrayLike) -> Array:
         """Return (..., 3): right, up and depth of points (..., 3) of the base frame."""
         return np.asarray(points, dtype=np.float64) @ self.axes.T
 
@@ -56,7 +58,7 @@ _figure = new_figure
 
 def arm_figure(
     robot: Robot,
-    postures: Sequence[tuple[str, Any]],
+    postures: Sequence[tuple[str, ArrayLike]],
     *,
     frames: Literal["all", "ends", "none"] = "all",
     axes: bool = False,
@@ -102,7 +104,7 @@ def arm_figure(
     return figure
 
 
-def _frames(panel: Any, robot: Robot, q: Any, view: View, size: float, *, everything: bool) -> None:
+def _frames(panel: Any, robot: Robot, q: ArrayLike, view: View, size: float, *, everything: bool) -> None:
     poses: dict[str, Array] = {"0": np.eye(4)}
     if everything:
         poses |= {str(i + 1): T for i, T in enumerate(fk_all(robot, q))}
@@ -144,13 +146,13 @@ def _frames(panel: Any, robot: Robot, q: Any, view: View, size: float, *, everyt
         )
 
 
-def _joint_axes(panel: Any, robot: Robot, q: Any, view: View, size: float) -> None:
+def _joint_axes(panel: Axes, robot: Robot, q: ArrayLike, view: View, size: float) -> None:
     for T in joint_frames(robot, q):
         ends = view.project(np.array([T[:3, 3] - size * T[:3, 2], T[:3, 3] + size * T[:3, 2]]))[:, :2]
         panel.plot(ends[:, 0], ends[:, 1], color=MUTED, linestyle=(0, (5, 2, 1, 2)), linewidth=0.8, zorder=6)
 
 
-def _centres(panel: Any, robot: Robot, q: Any, view: View) -> None:
+def _centres(panel: Axes, robot: Robot, q: ArrayLike, view: View) -> None:
     for T, body in zip(fk_all(robot, q), robot.bodies, strict=True):
         if body.mass > 0.0:
             x, y = view.project(T[:3, :3] @ body.com + T[:3, 3])[:2]
@@ -223,7 +225,7 @@ def _fit(panel: Any) -> None:
 
 
 def curves(
-    series: Sequence[tuple[str, Any, Any]],
+    series: Sequence[tuple[str, ArrayLike, ArrayLike]],
     x_label: str,
     y_label: str,
     *,

@@ -45,9 +45,9 @@ LARGEST_PULL = 300.0  # [N] that a hand is allowed to pull with
 class Pulled(NamedTuple):
     """The truth about a pull, base frame: point (3,) [m], force on the arm there (3,) [N], joint torques (n,) [N m]."""
 
-    point: Any
-    force: Any
-    torque: Any
+    point: Array
+    force: Array
+    torque: Array
 
 
 def inputs_of(robot: Robot) -> dict[str, tuple[int, ...]]:
@@ -74,7 +74,7 @@ def _pulled(
 
 
 def pull_wrench(
-    arm: Any, t: Traced, q: Traced, qd: Traced, held: Traced, anchor: Traced, target: Traced, spring: Traced
+    arm: Robot | Tree, t: Traced, q: Traced, qd: Traced, held: Traced, anchor: Traced, target: Traced, spring: Traced
 ) -> Traced:
     """Wrenches (nb, 6) on all links, at their origins, base axes: the `wrench` of a `Loop`."""
     tree = as_tree(arm)

@@ -41,7 +41,7 @@ from armwright.world.world_file import read_world
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from armwright.studio.studio_state import Studio
     from armwright.world.world import World
@@ -214,7 +214,7 @@ class Guard:
             "cache-control": "no-cache",
         }
 
-        async def wrapped(message: Any) -> None:
+        async def wrapped(message: Message) -> None:
             if message["type"] == "http.response.start":
                 present = {name for name, _ in message["headers"]}
                 extra = [(k.encode(), v.encode()) for k, v in headers.items() if k.encode() not in present]

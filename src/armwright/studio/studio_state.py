@@ -272,7 +272,7 @@ class Studio:
             raise ArmwrightError(f"robot: no {name!r:.40} in the catalogue; upload a file instead")
         return await asyncio.to_thread(load, name)
 
-    async def order(self, action: Any) -> Any:
+    async def order(self, action: Callable[[], Any]) -> Any:
         """Have the simulation do something between two ticks, and wait for it."""
         return await asyncio.wrap_future(self.arm.order(action))
 

@@ -28,6 +28,7 @@ from armwright.studio.arm_view import branches, configuration, look
 
 if TYPE_CHECKING:
     from armwright.recording.replay.replay_stage import ReplayStage
+    from armwright.studies.run_study import Result
     from armwright.studio.hub import Client
     from armwright.studio.studio_state import ShelfItem, Studio
 
@@ -195,7 +196,7 @@ async def reproduce(studio: Studio, client: Client, document: str) -> dict[str, 
         study = load_study(document)
         done = 0
 
-        def tell(result: Any) -> None:
+        def tell(result: Result) -> None:
             nonlocal done
             done += 1
             progress(0.9 * done / len(study.items), f"{result.item.id}: {result.verdict.kind}")

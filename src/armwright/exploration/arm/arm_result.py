@@ -40,8 +40,8 @@ class ArmExploration(Exploration):
 
     touch_maps: tuple[TouchMap, ...] = ()
     joint_plans: tuple[JointPlan, ...] = ()
-    q_start: Any = None
-    q_goal: Any = None
+    q_start: Array | None = None
+    q_goal: Array | None = None
 
     def metrics(self) -> dict[str, Any]:
         """Return the figures of the run as plain numbers."""

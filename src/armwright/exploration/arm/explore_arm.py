@@ -30,17 +30,22 @@ from armwright.planning.obstacles import contact_capsules
 from armwright.world.world import World
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike
+
     from armwright.exploration.exploration_run import Progress
     from armwright.exploration.explore_options import Reaction
     from armwright.planning.joint.joint_plan import JointPlanner
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 TOOL_ORIENTATIONS = 8  # orientations about the tool's axis that are tried for a position alone: every 45 degrees
 TILTS = (0.0, 0.5, -0.5)  # [rad] tilts of the tool that are tried, upright first
 
 
-def configuration(robot: Robot, value: Any, what: str) -> Array:
+def configuration(robot: Robot, value: ArrayLike | None, what: str) -> Array:
     """Check a configuration (n,) [rad, m] and return it."""
     q = _numbers(value, what)
     if q.shape != (robot.n,):
@@ -59,7 +64,7 @@ def configuration(robot: Robot, value: Any, what: str) -> Array:
     return q
 
 
-def goal_configurations(robot: Robot, goal: Any, q0: Array) -> tuple[Array, Array]:
+def goal_configurations(robot: Robot, goal: ArrayLike | None, q0: Array) -> tuple[Array, Array]:
     """Return configurations (m, n) that will do, the nearest to q0 first, and the tool position (3,) to be at.
 
     Args:
@@ -84,7 +89,7 @@ def goal_configurations(robot: Robot, goal: Any, q0: Array) -> tuple[Array, Arra
     return found, place
 
 
-def _numbers(value: Any, what: str) -> Array:
+def _numbers(value: object, what: str) -> Array:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -144,7 +149,7 @@ SAME_GOAL_DISTANCE = 1e-6  # [rad, m] within which start and goal are one
 
 def explore_arm(
     robot: Robot | str,
-    world: Any,
+    world: World | str | Path | Callable[[Traced], Traced],
     task: ArmTask | None = None,
     *,
     planner: str | JointPlanner | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from armwright.world.arm_capsules import LinkCapsules
 from armwright.world.segments import segment_segment
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from armwright.planning.obstacles import Obstacles
     from armwright.robot.model import Robot
@@ -189,7 +189,7 @@ class TouchMap:
         kept = {name: getattr(self, name)[keep] for name in ("points", "sure", "share", "contact")}
         return replace(grown, **kept)
 
-    def belief(self, points: Any) -> NDArray[np.int8]:
+    def belief(self, points: ArrayLike) -> NDArray[np.int8]:
         """Return FELT, FREE or UNKNOWN (...,) for places (..., 3)."""
         P = np.asarray(points, dtype=np.float64)
         flat = P.reshape(-1, 3)
@@ -230,7 +230,7 @@ def empty_map(robot: Robot, q: Array, goals: Array) -> TouchMap:
     )
 
 
-def ends_at(robot: Robot, links: LinkCapsules, q: Any) -> Array:
+def ends_at(robot: Robot, links: LinkCapsules, q: ArrayLike) -> Array:
     """Return the ends (..., m, 2, 3) of the links' capsules at q (..., n), base frame [m]."""
     T = fk_all(robot, q)[..., links.body, :, :]
     ends = np.stack([links.a, links.b], axis=1)

@@ -23,6 +23,9 @@ from armwright.packages import need
 from armwright.recording.pictures.style import COLOURS, MUTED, STYLE
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from armwright.robot.model import Robot
 
 SLOTS = 24  # cylinders of a random world at most (`random_cylinders`): all share one compiled loop
@@ -119,7 +122,7 @@ PANELS = (
 )
 
 
-def draw_comparison(comparison: Comparison, path: str | Path | None = None) -> Any:
+def draw_comparison(comparison: Comparison, path: str | Path | None = None) -> Figure:
     """Draw all variants: how their runs ended, and the spread of contacts, impulse, force, path and time.
 
     The spreads are over the worlds that every variant crossed: box from the first to the last quarter, whiskers from
@@ -160,7 +163,7 @@ def draw_comparison(comparison: Comparison, path: str | Path | None = None) -> A
     return figure
 
 
-def _shares(axes: Any, comparison: Comparison) -> None:
+def _shares(axes: Axes, comparison: Comparison) -> None:
     """Stack what became of the runs, one bar per variant, in percent."""
     for k, outcome in enumerate(comparison.outcomes):
         table, left = outcome.table(), 0.0
@@ -186,7 +189,7 @@ def _handles() -> list[Any]:
     return [*handles, patch(color=WRONG, label="anything else")]
 
 
-def _spread(axes: Any, values: list[list[float]], log: bool) -> None:
+def _spread(axes: Axes, values: list[list[float]], log: bool) -> None:
     """Draw boxes of the values of every variant."""
     for k, given in enumerate(values):
         data = np.array([v for v in given if np.isfinite(v) and (v > 0.0 or not log)])

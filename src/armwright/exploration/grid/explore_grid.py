@@ -34,6 +34,9 @@ from armwright.planning.waypoints import MOST_STEP
 from armwright.recording.signals import Signal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from armwright.contact.detectors import ThresholdFit
     from armwright.exploration.exploration_run import Progress
     from armwright.exploration.explore_options import Reaction
@@ -41,7 +44,8 @@ if TYPE_CHECKING:
     from armwright.planning.grid.grid_map import GridMap
     from armwright.planning.grid.path_plan import GridPlanner
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
+    from armwright.world.world import World
 
 REHEARSED_CELLS = 40  # of a motion: at half a second per cell a minute at most, and an eighth of the UR5's 324 cells
 STRIDE = 3  # cells between configurations at most: longer ways leave the map between them
@@ -79,7 +83,7 @@ def learned_on_grid(setup: Setup, tool: HeldTool, grid: GridMap, pace: float) ->
     return setup.robot.memo(key, learn)
 
 
-def _wander(tool: HeldTool, grid: GridMap, q0: Any, rng: np.random.Generator) -> Array:
+def _wander(tool: HeldTool, grid: GridMap, q0: Array, rng: np.random.Generator) -> Array:
     """Return configurations (m, n) from a random cell to others, a few cells at a time; q0 where IK finds none."""
     g = grid.grid
     free = np.argwhere(~grid.blocked()) + g.first
@@ -107,7 +111,7 @@ POSED = 1e-3  # tolerance of a rotation's entries for the tool held as asked: 00
 
 def explore_grid(
     robot: Robot | str,
-    world: Any,
+    world: World | str | Path | Callable[[Traced], Traced],
     task: GridTask | None = None,
     *,
     planner: str | GridPlanner | None = None,

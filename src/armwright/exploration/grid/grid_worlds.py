@@ -25,7 +25,7 @@ from armwright.world.world import ToolTask, World
 from armwright.world.world_catalogue import load_world
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from armwright.exploration.exploration_result import Exploration
     from armwright.robot.model import Robot
@@ -105,7 +105,7 @@ def random_cylinders(
     return World(tuple(shapes), name=f"random-{seed}", tool_task=task)
 
 
-def distances(world: World, points: Any) -> NDArray[np.float64]:
+def distances(world: World, points: ArrayLike) -> NDArray[np.float64]:
     """Return the distance (…) [m] of points (…, 2) to the nearest of a world's upright cylinders; negative inside."""
     shapes: list[Any] = list(world.shapes)
     if not shapes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from armwright.motion import piecewise_quintic
 from armwright.planning.waypoints import joint_waypoints, path_points, waypoint_motion
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from armwright.motion import Trajectory
     from armwright.planning.grid.grid_map import GridMap
     from armwright.planning.grid.path_plan import PathPlan
@@ -32,11 +34,11 @@ class HeldTool:
     robot: Robot
     rotation: Array
 
-    def place(self, q: Any) -> Array:
+    def place(self, q: ArrayLike) -> Array:
         """Return tool positions (..., 3) at q (..., n)."""
         return np.asarray(fk(self.robot, q)[..., :3, 3])
 
-    def configurations(self, points: Any, near: Any, names: Sequence[str]) -> Array:
+    def configurations(self, points: Array, near: Array, names: Sequence[str]) -> Array:
         """Return joint rows (m, n) with the tool at points (m, 3), each on the branch nearest to the previous row.
 
         Raises:
@@ -52,7 +54,7 @@ class HeldTool:
             raise InputError(f"explore: {error}") from None
 
 
-def path_rows(tool: HeldTool, grid: GridMap, plan: PathPlan, q: Any, *, cut: bool) -> Array:
+def path_rows(tool: HeldTool, grid: GridMap, plan: PathPlan, q: Array, *, cut: bool) -> Array:
     """Return joint rows (m, n) after q along a planned path; corners are cut (if `cut`) where legs stay free."""
     size = float(np.min(np.asarray(grid.grid.cell_size)))
     points = path_points(grid, plan.path, start=tool.place(q), cut=cut, spacing=size)[1:]

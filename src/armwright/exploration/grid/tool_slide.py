@@ -43,6 +43,7 @@ from armwright.motion.trajectory import Reference
 if TYPE_CHECKING:
     from armwright.exploration.exploration_result import Contact
     from armwright.exploration.grid.grid_run import GridRun
+    from armwright.types import Array
 
 STEP = SLIDE_STEP
 TOOL_PRESS_FORCE = 8.0  # [N] to press with: twice `FIRM`, and a third below the threshold of 12 N that made the alarm
@@ -82,7 +83,7 @@ TOOL_COMPLIANCE = (
 )
 
 
-def compliance(run: GridRun, q: Any, n: Any) -> float:
+def compliance(run: GridRun, q: Array, n: Array) -> float:
     """Return c_n [m/N] of the controlled tool along the unit vector n at q; `TOOL_COMPLIANCE` if the law has no K_0."""
     kp = run.session.parts.law.gains.get("kp")
     if kp is None:
@@ -111,7 +112,10 @@ def slide(run: GridRun, contact: Contact) -> None:
 class _Slide:
     """A slide under way: the desired tool position `ref`, where the tool is, and what it feels."""
 
-    def __init__(self, run: GridRun, contact: Contact, n: Any, flat: Any) -> None:
+    n: Array
+    along: Array | None
+
+    def __init__(self, run: GridRun, contact: Contact, n: Array, flat: Array) -> None:
         self.run, self.n, self.flat = run, n, flat
         self.speed = run.size / run.pace
         self.q, self.qd = run.q, np.zeros(len(run.q))
@@ -123,7 +127,7 @@ class _Slide:
         self.best, self.since, self.farthest = np.inf, run.session.time, 0.0
         self.follow, self.along = _no_nearer(run, self.point), None  # to the surface's end, in the direction begun
 
-    def tangent(self) -> Any:
+    def tangent(self) -> Array | None:
         """Return the direction (3,) to go on in; None where sliding ends."""
         run, n, size, time = self.run, self.n, self.run.size, self.run.session.time
         aim, left = _aim(run, self.point)
@@ -149,7 +153,7 @@ class _Slide:
         self.along = tangent
         return tangent
 
-    def _target(self, tangent: Any) -> Any:
+    def _target(self, tangent: Array) -> Array:
         """Return where the tool shall be next (3,): along the tangent, deep enough behind the surface to press."""
         grid, step = self.run.map.grid, self.speed * STEP
         over = (float(np.linalg.norm(self.felt)) - TOOL_PRESS_FORCE) / MARGIN
@@ -166,7 +170,7 @@ class _Slide:
             target = target - grid.frame[:, 2] * float(grid.frame[:, 2] @ (target - grid.origin))
         return target
 
-    def move(self, tangent: Any) -> bool:
+    def move(self, tangent: Array) -> bool:
         """Move the desired position on by a step; False where it must not or cannot."""
         run, session, target = self.run, self.run.session, self._target(tangent)
         if not all(_allowed(run, p) for p in (self.point, target, target + self.depth * self.n)):
@@ -207,13 +211,13 @@ class _Slide:
         return True
 
 
-def _no_nearer(run: GridRun, point: Any) -> bool:
+def _no_nearer(run: GridRun, point: Array) -> bool:
     """Return whether the last contacts, this one included, did not make the way to the goal shorter."""
     run.ways.append(_aim(run, point)[1])
     return min(run.ways[-STUCK_CONTACTS:]) > min(run.ways[:-STUCK_CONTACTS], default=np.inf) - run.size
 
 
-def _allowed(run: GridRun, point: Any) -> bool:
+def _allowed(run: GridRun, point: Array) -> bool:
     """Return whether a point lies within the map, the ring that bounds it excluded."""
     grid = run.map.grid
     cell = grid.cell(point)
@@ -222,7 +226,7 @@ def _allowed(run: GridRun, point: Any) -> bool:
     return bool(grid.inside(cell)) and not on_ring
 
 
-def _aim(run: GridRun, point: Any) -> tuple[Any, float]:
+def _aim(run: GridRun, point: Array) -> tuple[Array | None, float]:
     """Return the vector (3,) to a place a little ahead on the planned way, and the way's length; None without a way."""
     grid = run.map.grid
     cell = tuple(int(c) for c in grid.cell(point))
@@ -236,7 +240,7 @@ def _aim(run: GridRun, point: Any) -> tuple[Any, float]:
     return grid.centre(ahead) - point, plan.cost * run.size
 
 
-def _beside(run: GridRun, point: Any, n: Any = None) -> Any:
+def _beside(run: GridRun, point: Array, n: Array | None = None) -> tuple[int, ...] | None:
     """Return the free cell whose centre is nearest to a point within `FREE_SEARCH_CELLS` cells; None if none is.
 
     With a surface normal n only cells that lie away from the surface count: others may be behind it.
@@ -257,7 +261,7 @@ def _beside(run: GridRun, point: Any, n: Any = None) -> Any:
     return tuple(int(c) for c in free[int(np.argmin(away))])
 
 
-def _mark(run: GridRun, point: Any) -> None:
+def _mark(run: GridRun, point: Array) -> None:
     """Put the surface behind the tool on the map, unless that cell is known already."""
     grid = run.map.grid
     cell = tuple(int(c) for c in grid.cell(point))
@@ -265,7 +269,7 @@ def _mark(run: GridRun, point: Any) -> None:
         run.maps[-1] = run.map.with_felt(cell)
 
 
-def _remember(run: GridRun, point: Any, n: Any, last: Any) -> Any:
+def _remember(run: GridRun, point: Array, n: Array, last: Array) -> Array:
     """Put a configuration just off the surface on the trail every half cell: the way back follows the surface."""
     if np.linalg.norm(point - last) < 0.5 * run.size or not _allowed(run, point + RETURN_CELLS * run.size * n):
         return last
@@ -280,7 +284,7 @@ def _remember(run: GridRun, point: Any, n: Any, last: Any) -> Any:
     return point
 
 
-def _leave(run: GridRun, point: Any, n: Any) -> None:
+def _leave(run: GridRun, point: Array, n: Array) -> None:
     """Put the way off the surface on the trail: where the arm is, and the centre of the free cell next to it."""
     cell = _beside(run, point, n)
     if cell is None:
@@ -291,6 +295,6 @@ def _leave(run: GridRun, point: Any, n: Any) -> None:
         return
 
 
-def _unit(v: Any) -> Any:
+def _unit(v: Array) -> Array | Any:
     size = float(np.linalg.norm(v))
     return None if size < 1e-6 else v / size

@@ -6,7 +6,7 @@ The functions at the top project what stands around the arm into a picture: outl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Sphere
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
     from armwright.exploration.arm.arm_result import ArmExploration
     from armwright.types import Array
     from armwright.world.world import World
@@ -27,7 +31,7 @@ OBSTACLE, EDGE = "#9aa5b1", "#6b7683"
 _ROUND = np.linspace(0.0, 2.0 * np.pi, 25)
 
 
-def seen(points: Any, view: Camera, turn: Any) -> Array:
+def seen(points: ArrayLike, view: Camera, turn: Array) -> Array:
     """Return the places (m, 2) in the picture of points (m, 3) in the base frame."""
     return view.project(np.asarray(points) @ turn[:3, :3].T + turn[:3, 3])[:, :2]
 
@@ -39,7 +43,7 @@ def hull(points: Array) -> Array:
     return np.asarray(points[ConvexHull(points).vertices])
 
 
-def outlines(world: World | None, view: Camera, turn: Any, level: float) -> list[Array]:
+def outlines(world: World | None, view: Camera, turn: Array, level: float) -> list[Array]:
     """Return the outlines of a world's shapes, the farthest first; endless cylinders stand on `level` [m]."""
     found: list[tuple[float, Array]] = []
     for shape in world.shapes if world is not None else ():
@@ -71,7 +75,7 @@ def outlines(world: World | None, view: Camera, turn: Any, level: float) -> list
     return [outline for _, outline in sorted(found, key=lambda item: item[0])]
 
 
-def draw_outlines(axes: Any, shapes: list[Array], zorder: float = 2.6) -> None:
+def draw_outlines(axes: Axes, shapes: list[Array], zorder: float = 2.6) -> None:
     """Draw outlines of shapes."""
     for k, polygon in enumerate(shapes):
         axes.fill(
@@ -85,7 +89,7 @@ def draw_outlines(axes: Any, shapes: list[Array], zorder: float = 2.6) -> None:
         )
 
 
-def balls(points: Array, radius: float, view: Camera, turn: Any) -> list[Array]:
+def balls(points: Array, radius: float, view: Camera, turn: Array) -> list[Array]:
     """Return the outlines (25, 2) of balls about points (m, 3)."""
     circle = radius * np.stack([np.cos(_ROUND), np.sin(_ROUND)], axis=-1)
     return [centre + circle for centre in seen(points.reshape(-1, 3), view, turn)]
@@ -106,7 +110,7 @@ CAPTIONS = {
 }
 
 
-def _view(run: ArmExploration) -> tuple[Camera, Any]:
+def _view(run: ArmExploration) -> tuple[Camera, Array]:
     """Return a camera that looks at the arm's workspace from the side, and the rotation that puts the arm upright."""
     robot = run.recording.robot
     assert robot is not None
@@ -115,7 +119,7 @@ def _view(run: ArmExploration) -> tuple[Camera, Any]:
     return Camera(float(np.degrees(np.arctan2(middle[1], middle[0]))) - 35.0, SIDE), turn
 
 
-def _scene(run: ArmExploration, axes: Any, view: Camera, index: int, rows: Any, *, trace: bool) -> Scene:
+def _scene(run: ArmExploration, axes: Axes, view: Camera, index: int, rows: Array, *, trace: bool) -> Scene:
     """Draw floor, world and known places into axes that show all configurations `rows` (m, n)."""
     collections = need("matplotlib.collections", "plot", "plotting")
     robot = run.recording.robot
@@ -140,7 +144,7 @@ def _scene(run: ArmExploration, axes: Any, view: Camera, index: int, rows: Any, 
     return scene
 
 
-def path(run: ArmExploration, figure: Any, width: float) -> None:
+def path(run: ArmExploration, figure: Figure, width: float) -> None:
     """Draw the whole way, from the side and from above."""
     figure.set_size_inches(width, 0.48 * width)
     side, turn = _view(run)
@@ -170,7 +174,7 @@ def path(run: ArmExploration, figure: Any, width: float) -> None:
         axes.set_title(title, loc="left", color=MUTED, fontsize=8)
 
 
-def maps(run: ArmExploration, figure: Any, width: float) -> None:
+def maps(run: ArmExploration, figure: Figure, width: float) -> None:
     """Draw the configuration of every contact with what was known after it."""
     robot = run.recording.robot
     assert robot is not None
@@ -197,7 +201,7 @@ def maps(run: ArmExploration, figure: Any, width: float) -> None:
         axes.set_axis_off()
 
 
-def clearance(run: ArmExploration, figure: Any, width: float) -> None:
+def clearance(run: ArmExploration, figure: Figure, width: float) -> None:
     """Draw the distance between arm and world over time."""
     figure.set_size_inches(width, 0.36 * width)
     axes = figure.subplots()
@@ -212,7 +216,7 @@ def clearance(run: ArmExploration, figure: Any, width: float) -> None:
     axes.set_ylim(min(-8.0, 1.2 * float(gap.min())), 1.08 * float(np.percentile(gap, 99.5)) + 1.0)
 
 
-def forces(run: ArmExploration, figure: Any, width: float) -> None:
+def forces(run: ArmExploration, figure: Figure, width: float) -> None:
     """Draw true and felt contact force, and how loud the alarm was."""
     figure.set_size_inches(width, 0.56 * width)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[1.6, 1.0])

@@ -129,7 +129,7 @@ def draw(
         yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
 
 
-def _squares(run: Exploration, index: int, view: Camera, turn: Any) -> list[Array]:
+def _squares(run: Exploration, index: int, view: Camera, turn: Array) -> list[Array]:
     """Return felt cells of a map as flat squares in the picture; balls at felt places for the whole arm."""
     if isinstance(run, ArmExploration):
         known = run.touch_maps[min(index, len(run.touch_maps) - 1)]

@@ -250,7 +250,7 @@ def contact_table(run: Exploration) -> tuple[tuple[str, ...], list[tuple[str, ..
     return heads, rows
 
 
-def _film(run: Exploration, frames: int | None, progress: Any) -> tuple[bytes, str]:
+def _film(run: Exploration, frames: int | None, progress: Callable[[int, int], Any] | None) -> tuple[bytes, str]:
     """Return the film and its caption."""
     from armwright.exploration.pictures.exploration_film import FILM_FRAMES, film
 

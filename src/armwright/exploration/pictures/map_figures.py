@@ -23,9 +23,13 @@ from armwright.world.shape_distance import signed_distance
 from armwright.world.shapes import HalfSpace, Mesh
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
     from armwright.exploration.exploration_result import Contact, Exploration
     from armwright.planning.grid.grid_map import GridMap
-    from armwright.types import Array
+    from armwright.types import Array, Traced
     from armwright.world.world import World
 
 RASTER_POINTS, SIGHT_POINTS = 180, 24  # raster points across, and along the line of sight
@@ -47,7 +51,7 @@ class MapView:
     labels: tuple[str, str]
     distance: tuple[Array, Array, Array] | None
 
-    def flat(self, points: Any) -> Array:
+    def flat(self, points: ArrayLike) -> Array:
         """Return the coordinates (…, 2) of points (…, 3) in this view."""
         return np.asarray(np.asarray(points) @ self.axes.T)
 
@@ -95,7 +99,13 @@ def _plan(run: Exploration, pair: tuple[int, int]) -> MapView:
     return MapView(axes, pair, limits, (names[0], names[1]), _raster(run, axes, pair, limits, corners))
 
 
-def _raster(run: Exploration, axes: Array, pair: tuple[int, int], limits: Any, corners: Array) -> Any:
+def _raster(
+    run: Exploration,
+    axes: Array,
+    pair: tuple[int, int],
+    limits: tuple[tuple[float, float], tuple[float, float]],
+    corners: Array,
+) -> tuple[Array, Array, Array] | None:
     if run.world is None or not len(run.world):
         return None
     grid = run.maps[0].grid
@@ -121,7 +131,7 @@ def distance_field(world: World, points: Array) -> Array:
     if not shapes:
         return np.full(points.shape[:-1], np.inf)
 
-    def nearest(p: Any) -> Any:
+    def nearest(p: Traced) -> Traced:
         d = signed_distance(shapes[0], p)
         for shape in shapes[1:]:
             d = np.minimum(d, signed_distance(shape, p))
@@ -135,7 +145,7 @@ FELT_FILL, SWEPT_FILL, TRUE_FILL, TRUE_EDGE = "#e8976b", "#dcebf5", "#b9c0c8", "
 ACTUAL, ESTIMATED, DESIRED = COLOURS[0], COLOURS[1], "#7a7a7a"
 
 
-def draw(run: Exploration, what: str = "path", path: str | Path | None = None, *, width: float = 7.2) -> Any:
+def draw(run: Exploration, what: str = "path", path: str | Path | None = None, *, width: float = 7.2) -> Figure:
     """Draw one view of a run.
 
     Args:
@@ -177,7 +187,9 @@ def png(run: Exploration, what: str, dpi: int = 150) -> bytes:
         return compact_png(draw(run, what), dpi)
 
 
-def draw_map(axes: Any, run: Exploration, plan: MapView, index: int, *, truth: bool = True, swept: bool = True) -> None:
+def draw_map(
+    axes: Axes, run: Exploration, plan: MapView, index: int, *, truth: bool = True, swept: bool = True
+) -> None:
     """Draw map number `index` of a run: felt and swept cells, and the truth behind them."""
     patches = need("matplotlib.collections", "plot", "plotting").PolyCollection
     felt, free = plan.cells(run.maps[index])
@@ -202,7 +214,7 @@ def ends(axes: Any, run: Exploration, plan: MapView, size: float = 36.0) -> None
     axes.scatter(*goal, s=1.9 * size, marker="*", color="#e69f00", edgecolors="black", linewidths=0.6, zorder=6)
 
 
-def _path(run: Exploration, figure: Any, width: float) -> None:
+def _path(run: Exploration, figure: Figure, width: float) -> None:
     plans = plan_of(run)
     figure.set_size_inches(width, 0.72 * width if len(plans) == 1 else 0.5 * width)
     grid = figure.subplots(1, len(plans), squeeze=False)[0]
@@ -240,7 +252,7 @@ def _path(run: Exploration, figure: Any, width: float) -> None:
     )
 
 
-def _maps(run: Exploration, figure: Any, width: float) -> None:
+def _maps(run: Exploration, figure: Figure, width: float) -> None:
     plan = plan_of(run)[0]
     chosen = np.unique(np.linspace(0, len(run.maps) - 1, min(MOST_MAPS, len(run.maps))).astype(int))
     columns = min(5, len(chosen)) if len(chosen) > 3 else len(chosen)
@@ -267,7 +279,7 @@ def _maps(run: Exploration, figure: Any, width: float) -> None:
         axes.set_axis_off()
 
 
-def _forces(run: Exploration, figure: Any, width: float) -> None:
+def _forces(run: Exploration, figure: Figure, width: float) -> None:
     time, true, felt = run.recording.time, run.recording["force"], run.recording["force_felt"]
     figure.set_size_inches(width, 0.78 * width)
     grid = figure.subplots(4, 1, sharex=True)
@@ -305,7 +317,7 @@ def shown_contact(run: Exploration) -> Contact | None:
     return next((c for c in run.contacts if np.isfinite(c.began)), None)
 
 
-def _zoom(run: Exploration, figure: Any, width: float) -> None:
+def _zoom(run: Exploration, figure: Figure, width: float) -> None:
     contact = shown_contact(run)
     figure.set_size_inches(width, 0.5 * width)
     if contact is None:
@@ -340,7 +352,7 @@ def _zoom(run: Exploration, figure: Any, width: float) -> None:
     lower.set_xlim(t[0], t[-1])
 
 
-def _errors(run: Exploration, figure: Any, width: float) -> None:
+def _errors(run: Exploration, figure: Figure, width: float) -> None:
     figure.set_size_inches(width, 0.42 * width)
     axes = figure.subplots()
     error = 1e3 * np.abs(run.recording["error"])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from armwright.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from armwright.planning.grid.path_plan import GridPlanner
 
 SHAPE = (20, 20)
 MAPS_TRIED = 600
@@ -49,7 +51,7 @@ def demo() -> dict[str, MapCase]:
     }
 
 
-def lengths(planner: Any) -> Array:
+def lengths(planner: GridPlanner) -> Array:
     """Return the steps from start to goal on the four maps."""
     return np.array([float(planner(*case).steps) for case in demo().values()])
 
@@ -90,7 +92,7 @@ def boxed_in() -> GridMap:
     return patch().with_felt((3, 11), (2, 12), (2, 10))
 
 
-def boxed_in_path_is_free(planner: Any) -> bool:
+def boxed_in_path_is_free(planner: GridPlanner) -> bool:
     """Return whether what the planner reports from a start with no way out keeps off obstacles; no path at all does."""
     blocked = boxed_in().blocked()
     return not any(blocked[u - 1, v - 1] for u, v in planner(boxed_in(), START_CELL, GOAL_CELL).path)

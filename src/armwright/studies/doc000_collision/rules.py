@@ -30,6 +30,9 @@ from armwright.studies.doc000_collision.setting import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from armwright.exploration.exploration_result import Contact, Exploration
     from armwright.exploration.grid.grid_run import GridRun
     from armwright.motion import Trajectory
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
     from armwright.planning.grid.grid_map import GridMap
     from armwright.planning.grid.path_plan import GridPlanner, PathPlan
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
+    from armwright.world.world import World
 
 WORDS = {"trigger": ("edge", "level"), "table": ("spline", "hold"), "place": ("desired", "actual")}
 
@@ -139,7 +143,12 @@ def task_of(robot: Robot) -> GridTask:
 
 
 def explore_published(
-    robot: Robot | str, world: Any, rules: Published | None = None, *, budget: Budget | None = None, **options: Any
+    robot: Robot | str,
+    world: World | str | Path | Callable[[Traced], Traced],
+    rules: Published | None = None,
+    *,
+    budget: Budget | None = None,
+    **options: Any,
 ) -> Exploration:
     """Explore by the report's rules; options of `explore_grid`."""
     chosen = arm_of(robot)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from armwright.types import Array
 from armwright.world.shapes import Cylinder
 from armwright.world.world import World
 
+if TYPE_CHECKING:
+    from armwright.types import Scalar, Traced
+
 
 def cylinders_of(world: World) -> tuple[Cylinder, ...]:
     """Return the world's cylinders; anything that model 000 does not know is refused."""
@@ -50,7 +53,7 @@ def cylinders_of(world: World) -> tuple[Cylinder, ...]:
 
 
 @lru_cache(maxsize=256)
-def tool_cylinders(world: World) -> Callable[..., Any]:
+def tool_cylinders(world: World) -> Callable[..., Traced]:
     """Return the contact model of document 000 as ``wrench(arm, t, q, qd) -> (nb, 6)`` for ``simulate(…, wrench=…)``.
 
     Args:
@@ -64,7 +67,7 @@ def tool_cylinders(world: World) -> Callable[..., Any]:
     """
     table = cylinder_table(cylinders_of(world))
 
-    def wrench(arm: Robot | Tree, t: Any, q: Any, qd: Any) -> Any:
+    def wrench(arm: Robot | Tree, t: Scalar, q: Traced, qd: Traced) -> Traced:
         tree = as_tree(arm)
         R, p = body_poses(tree, q, tree.ancestors(tree.tip))[tree.tip]
         F = cylinder_forces(table, p + R @ tree.T_tip_tool[:3, 3])

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,12 @@ from armwright.studies.doc001_erfd.appendix_b import NOT_AT_HAND, Vectors, bodie
 from armwright.studies.doc001_erfd.setting import F_E, QD, Q, arm, states
 from armwright.studies.study import Claim, Formula, Item, Numbers
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from armwright.types import Scalar, Traced
+
 
 POSTURE = np.array([0.4, -0.7, 0.9, 0.3])
 
@@ -72,12 +78,12 @@ _ROWS = (
 class Terms(NamedTuple):
     """H (6, 6), u′ (6,), potential energy () [J]."""
 
-    H: Any
-    u: Any
-    V: Any
+    H: Traced
+    u: Traced
+    V: Scalar
 
 
-def transforms(q: Any, sense: tuple[float, float]) -> tuple[list[Any], list[Any]]:
+def transforms(q: Traced, sense: tuple[float, float]) -> tuple[list[Traced], list[Traced]]:
     """Return rotations D_0…D_6 and origins p_0…p_6 of the document's frames."""
     D: list[Any] = [np.eye(3)]
     p: list[Any] = [np.zeros(3)]
@@ -92,7 +98,7 @@ def transforms(q: Any, sense: tuple[float, float]) -> tuple[list[Any], list[Any]
     return D, p
 
 
-def terms(q: Any, qd: Any, sense: tuple[float, float]) -> Terms:
+def terms(q: Traced, qd: Traced, sense: tuple[float, float]) -> Terms:
     """Return H, u′ and V with joint axes z_{i−1} and transforms of the given sense (001 §3.3, 3.5, 3.6)."""
     D, p = transforms(q, sense)
     robot = arm()
@@ -117,7 +123,14 @@ def terms(q: Any, qd: Any, sense: tuple[float, float]) -> Terms:
     return Terms(H, u, V)
 
 
-def backward(z: Any, levers: Any, force: Any, moment: Any, e_k: Any, d_k: Any) -> tuple[Any, Any]:
+def backward(
+    z: Sequence[Traced],
+    levers: Sequence[tuple[Traced, Traced]],
+    force: Sequence[Traced],
+    moment: Sequence[Traced],
+    e_k: Sequence[Sequence[Traced]],
+    d_k: Sequence[Sequence[Traced]],
+) -> tuple[Traced, Traced]:
     """Return H (all n² entries, not mirrored) and u′ by the single loop of §3.6 from e_i, d_i, e_ik, d_ik."""
     zero = np.zeros(3)
     E, nc = zero, zero
@@ -150,7 +163,7 @@ class Swing(NamedTuple):
 def swing(sense: tuple[float, float], duration: float, dt: float = 1e-3) -> Swing:
     """Let the arm swing without torque from the golden state, RK4."""
 
-    def free(q: Any, qd: Any) -> Any:
+    def free(q: Traced, qd: Traced) -> tuple[Traced, Scalar]:
         made = terms(q, qd, sense)
         return ltdl_solve(made.H, -made.u), 0.5 * qd @ (made.H @ qd) + made.V
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from armwright.robot.tree import tree_of
 from armwright.studies.operation_counts import TABLE_1, TABLE_2, bare, by_hand, growth, named, pair, table_1, table_2
 from armwright.studies.study import Claim, Item, Numbers, Picture, Undetermined
 from armwright.studies.study_pictures import curves
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class TableC1Row(NamedTuple):
@@ -167,7 +170,7 @@ def cheapest() -> bool:
     return min(total, key=lambda name: total[name]) == "ERFD (mRNEA)"
 
 
-def _slash(counts: Any) -> str:
+def _slash(counts: tuple[int, int] | None) -> str:
     return "–" if counts is None else f"{counts[0]}/{counts[1]}"
 
 
@@ -194,7 +197,7 @@ def _table_2_notes() -> list[str]:
     ]
 
 
-def _growth_picture() -> Any:
+def _growth_picture() -> Figure:
     n = list(TABLE_1)
     return curves(
         [

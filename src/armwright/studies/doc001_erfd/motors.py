@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,8 +24,14 @@ from armwright.studies.study import Claim, Formula, Item, Picture, Undetermined
 from armwright.studies.study_pictures import curves, joint_panels
 from armwright.types import Array
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
-def as_published(motors: Motors, H: Any, u: Any, qd: Any, qdd: Any, dt: float) -> ActuatorSide:
+    from armwright.types import Traced
+
+
+def as_published(motors: Motors, H: Traced, u: Traced, qd: Traced, qdd: Traced, dt: float) -> ActuatorSide:
     """Return (D.3): Λ⁻¹ in place of K^-T, and friction μ sign(q̇) u, frozen at the load that the wish would take.
 
     It drops what motors 3, 5 and 6 do to the joints before theirs, and where u < 0 friction *drives* the joint.
@@ -39,7 +45,7 @@ def as_published(motors: Motors, H: Any, u: Any, qd: Any, qdd: Any, dt: float) -
     )
 
 
-def opposing_friction(motors: Motors, H: Any, u: Any, qd: Any, qdd: Any, dt: float) -> ActuatorSide:
+def opposing_friction(motors: Motors, H: Traced, u: Traced, qd: Traced, qdd: Traced, dt: float) -> ActuatorSide:
     """Return (D.3) with friction that opposes the motion and follows the load (S-form), the coupling Λ⁻¹ kept."""
     K = np.asarray(motors.gear)
     per_gear = 1.0 / np.diag(K)
@@ -49,7 +55,7 @@ def opposing_friction(motors: Motors, H: Any, u: Any, qd: Any, qdd: Any, dt: flo
     return ActuatorSide((S * per_gear)[:, None] * H + inertia[:, None] * K, S * per_gear * u + motors.viscous * speed)
 
 
-def literal(side: ActuatorSide, qdd: Any, limit: Any) -> Limited:
+def literal(side: ActuatorSide, qdd: Traced, limit: Traced) -> Limited:
     """Apply step 6 literally: solve the clipped system, take the new q̈ of flagged axes only.
 
     Torques are those that the mixture really needs; nothing keeps them within the limits.
@@ -110,7 +116,7 @@ def settles(side: Side) -> bool:
     return bool(np.abs(np.rad2deg(run("fast", "full", side).lag[-1])).max() < 0.01)
 
 
-def _listed(values: Any, digits: int = 3) -> str:
+def _listed(values: ArrayLike, digits: int = 3) -> str:
     return "(" + ", ".join(f"{x:.{digits}g}" for x in np.atleast_1d(values)) + ")"
 
 
@@ -156,19 +162,19 @@ def _demo_notes() -> list[str]:
     ]
 
 
-def _torque_picture() -> Any:
+def _torque_picture() -> Figure:
     free, kept = run("demo", "unlimited"), run("demo", "full")
     limit = kept.drives.actuators.torque_limit
     shown = {"without": np.clip(free.wanted, -2.2 * limit, 2.2 * limit), "with Algorithm 1": kept.torque}
     return joint_panels(free.time, shown, arm(), quantity="motor torque [N m]", limits=(-limit, limit))
 
 
-def _lag_picture() -> Any:
+def _lag_picture() -> Figure:
     kept = run("demo", "full")
     return curves([(f"axis {i + 1}", kept.time, np.rad2deg(kept.lag[:, i])) for i in range(6)], "time [s]", "lag [°]")
 
 
-def _settling_picture() -> Any:
+def _settling_picture() -> Figure:
     one, other = run("fast", "full"), run("fast", "full", as_published)
     return curves(
         [

@@ -7,7 +7,7 @@ Its figures are positions, torques, the Lyapunov function, and the difference of
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,7 +36,11 @@ from armwright.studies.study import Claim, Item, Numbers, Picture
 from armwright.types import Array, Traced
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from matplotlib.figure import Figure
+
+    from armwright.control.law import Law
 
 
 def draw_runs() -> Figure:
@@ -94,12 +98,12 @@ def formulations_apart() -> Array:
     return np.asarray(np.abs(twins["Newton–Euler"].q - twins["exponentials"].q).max(axis=(1, 2)))
 
 
-def grows(law: Any) -> bool:
+def grows(law: Law | Callable[..., Traced]) -> bool:
     """Return whether the loop has a pole on the right."""
     return bool(loop_poles(linearise(arm(), law, RUNS["CL1"].q_ref)).real.max() > 1e-6)
 
 
-def _join(values: Any, form: str) -> str:
+def _join(values: Iterable[float], form: str) -> str:
     return ", ".join("–" if np.isnan(x) else format(x, form) for x in values)
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from armwright.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from armwright.robot.model import Robot
 
 LISTED = frozenset({"xi_1", "xi_4"})
 TWO_ZEROS = "DH matrices with another zero and other signs than link vectors, q_des and u_des"
@@ -81,12 +83,12 @@ def printed_pose(q: Array) -> Array:
     return np.asarray(fk(printed_arm(), printed_angles(q)) @ turn)
 
 
-def wrist(robot: Any, q: Array) -> Array:
+def wrist(robot: Robot, q: Array) -> Array:
     """Return the centre of the wrist: origin of frame 5."""
     return np.asarray(fk(robot, q, frame=4)[:3, 3])
 
 
-def link_vectors(robot: Any) -> tuple[Array, Array]:
+def link_vectors(robot: Robot) -> tuple[Array, Array]:
     """Return r_{i−1,i} and r_{i−1,ci} (6, 3) in the axes of frame i; massless links have none."""
     frames = np.concatenate([np.eye(4)[None], fk_all(robot, np.zeros(6))])
     ends, centres = [], []

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -111,7 +111,16 @@ def _gravity_notes() -> list[str]:
     ]
 
 
-def _one(item: str, name: str, title: str, text: str, reason: str, fault: str, *, notes: Any = None) -> Item:
+def _one(
+    item: str,
+    name: str,
+    title: str,
+    text: str,
+    reason: str,
+    fault: str,
+    *,
+    notes: Callable[[], Sequence[str]] | None = None,
+) -> Item:
     return Item(
         item,
         title,

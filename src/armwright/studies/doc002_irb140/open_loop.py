@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,11 @@ from armwright.studies.study import Claim, Item, Picture
 from armwright.types import Array
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.figure import Figure
+
+    from armwright.types import Traced
 
 NEIGHBOUR_DISTANCE = 1e-9
 GROWN = 1e-3  # beyond this a perturbation is no longer small
@@ -31,7 +35,7 @@ def u_des() -> Array:
     return np.asarray(gravity_torque(arm(), q_des))
 
 
-def _constant(u: Array) -> Any:
+def _constant(u: Array) -> Callable[[Traced], Traced]:
     return lambda q: u + 0.0 * q
 
 

@@ -37,6 +37,7 @@ from armwright.studies.study_pictures import new_figure
 from armwright.types import Array
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SPREAD, PAYLOAD, COUNT = 0.3, 6.0, 32
@@ -232,7 +233,7 @@ def _notes() -> list[str]:
     return lines
 
 
-def _band(panel: Any, time: Array, values: Array, colour: str, label: str, size: int = 20) -> None:
+def _band(panel: Axes, time: Array, values: Array, colour: str, label: str, size: int = 20) -> None:
     """Draw mean and range of every few samples: chattering shows as a band."""
     rows = len(values) // size
     groups, at = values[: rows * size].reshape(rows, size), time[: rows * size : size]

@@ -21,6 +21,7 @@ from armwright.studies.study_pictures import new_figure
 from armwright.types import Array
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PI = np.pi
@@ -104,7 +105,7 @@ def row_of_panels(titles: Sequence[str], *, height: float = 2.6, share_y: bool =
     return figure, panels
 
 
-def joint_curves(panel: Any, time: Array, values: Array, *, label: bool) -> None:
+def joint_curves(panel: Axes, time: Array, values: Array, *, label: bool) -> None:
     """Draw (T, 6) joint curves in the colours of the joints."""
     for j in range(values.shape[1]):
         panel.plot(time, values[:, j], color=COLOURS[j], linewidth=1.1, label=f"joint {j + 1}" if label else None)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from armwright.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.types import Scalar, Traced
+
 K = 100.0  # 1/s, of the closed loop
 
 
@@ -38,7 +42,7 @@ def mid_range() -> Array:
     return 0.5 * (arm().upper + arm().lower)
 
 
-def slope_of_H(q: Any, middle: Array) -> Any:
+def slope_of_H(q: Traced, middle: Array) -> Traced:
     """Return ∇H with H(q) = Σ ((q_i − q̄_i)/(q_max,i − q_min,i))²."""
     return 2.0 * (q - middle) / (arm().upper - arm().lower) ** 2
 
@@ -86,7 +90,7 @@ def open_loop_as_published(alpha: float, middle: str) -> AvoidanceRun:
     return AvoidanceRun(out, X - fk(arm(), out)[:, :3, 3])
 
 
-def clik(arm: Any, q: Any, x: Any, xd: Any, alpha: Any) -> Any:
+def clik(arm: Robot | Tree, q: Traced, x: Traced, xd: Traced, alpha: Scalar) -> Traced:
     """Return the joint velocity J⁺(ẋ + K e) + (1 − J⁺J)(−α ∇H), e = x − f(q)."""
     T, J = pose_jacobian(arm, q)
     J_v = J[:3]
@@ -98,7 +102,7 @@ def clik(arm: Any, q: Any, x: Any, xd: Any, alpha: Any) -> Any:
 def _loop(count: int) -> CompiledLoop:
     robot = arm()
 
-    def step(q: Any, x: Any, xd: Any, alpha: Any) -> Any:
+    def step(q: Traced, x: Traced, xd: Traced, alpha: Traced) -> Traced:
         return q + T_e * clik(robot, q, x, xd, alpha[0])
 
     program = trace(step, {"q": (6,), "x": (3,), "xd": (3,), "alpha": (1,)})

@@ -25,20 +25,22 @@ from armwright.types import Array, Traced
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from armwright.types import Scalar
+
 
 def least_norm(J_v: Traced, v: Traced) -> Traced:
     """Return J_v⁺ v of a matrix (3, n) of full rank: J_vᵀ (J_v J_vᵀ)⁻¹ v."""
     return J_v.T @ ltdl_solve(J_v @ J_v.T, v)
 
 
-def newton(arm: Robot | Tree, q: Traced, x: Traced) -> tuple[Any, Any]:
+def newton(arm: Robot | Tree, q: Traced, x: Traced) -> tuple[Traced, Scalar]:
     """Return one update q + J_v⁺ e with J_v at the tool; also ‖e‖ before it."""
     T, J = pose_jacobian(arm, q)
     e = x - T[:3, 3]
     return q + least_norm(J[:3], e), np.sqrt(e @ e)
 
 
-def newton_as_published(arm: Robot | Tree, q: Traced, x: Traced) -> tuple[Any, Any]:
+def newton_as_published(arm: Robot | Tree, q: Traced, x: Traced) -> tuple[Traced, Scalar]:
     """Return the authors' update: J_v of the *desired* point X_d, as if it moved with the tool."""
     T, _ = pose_jacobian(arm, q)
     e = x - T[:3, 3]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from armwright.studies.study_pictures import curves
 from armwright.types import Array
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.figure import Figure
 
 PROOF_TOLERANCE = 1e-6  # relative, of the proofs: more digits than are printed
@@ -70,7 +72,7 @@ def certificate(name: str, norm: float = 1) -> Certificate:
     return inertia_bounds()[("mu1", "mu2").index(name)]
 
 
-def G_as_published(q: Any) -> Array:
+def G_as_published(q: Array) -> Array:
     """Return G(q) = − Σ m_i Jᵥ_Giᵀ g."""
     J = J_G_as_published(q)
     return -sum(
@@ -88,7 +90,7 @@ def _sampled(name: str) -> str:
     return f"20,000 random postures reach {best:.6f}"
 
 
-def _notes(name: str) -> Any:
+def _notes(name: str) -> Callable[[], list[str]]:
     def notes() -> list[str]:
         found = certificate(name)
         out = [

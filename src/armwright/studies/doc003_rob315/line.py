@@ -23,6 +23,8 @@ from armwright.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from armwright.types import Traced
+
 
 @cache
 def line() -> Array:
@@ -39,10 +41,10 @@ def _plan(update: Callable[..., Any]) -> LoopPlan:
     """Return one tick per sample: the IGM of Q8, compiled, repeated until its error is at most ε_x."""
     robot = arm()
 
-    def begin(x: Any) -> Any:
+    def begin(x: Traced) -> Traced:
         return 1.0 + 0.0 * x[:1]  # at least one update
 
-    def repeat(q: Any, x: Any) -> Any:
+    def repeat(q: Traced, x: Traced) -> tuple[Traced, Traced]:
         after, error = update(robot, q, x)
         return after, np.array([error - eps_x])
 

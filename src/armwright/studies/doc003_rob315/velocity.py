@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from armwright.kinematics import jacobian, manipulability, singularity, twist
@@ -10,6 +12,9 @@ from armwright.studies.doc003_rob315.setting import arm, q_f, q_i, qd_used
 from armwright.studies.study import Claim, Item, Numbers, Picture
 from armwright.studies.study_pictures import Ball, arm_figure
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SWAPPED, SLIP = "U1 of q_i and of q_f are swapped", "0.3760 printed for 0.3660 in U1"
 TWIST_I, TWIST_F = "(0.35, -0.10, 0.60, 0, -1, 0)", "(-0.55, 0.32, 0.46, 1.06, 0, 0.15)"
@@ -54,7 +59,7 @@ def _ellipsoid_notes() -> list[str]:
     return out
 
 
-def _ellipsoids() -> object:
+def _ellipsoids() -> Figure:
     balls = {}
     for name, q in (("q_i", q_i), ("q_f", q_f)):
         found = manipulability(arm(), q)

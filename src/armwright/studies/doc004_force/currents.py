@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from armwright.identify.drive_gains import regress_current
 from armwright.studies.doc004_force.setting import CURRENT_NOISE, DEAD, PATH, K, currents, friction, model, path, torque
 from armwright.studies.study import Claim, Item, Picture
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PLANT = f"currents of a plant with the printed k, b and friction, {CURRENT_NOISE} A of noise; {PATH}"
 
@@ -71,7 +74,7 @@ def _notes() -> list[str]:
     ]
 
 
-def _picture() -> Any:
+def _picture() -> Figure:
     from matplotlib.figure import Figure
 
     m, i = path(), currents()

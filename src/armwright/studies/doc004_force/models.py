@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from armwright.spatial.inertia import two_cylinders
 from armwright.studies.doc004_force.setting import PRINTED_WAYPOINT, model
 from armwright.studies.study import Claim, Formula, Item, Numbers
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+
 
 G0 = np.array([0.0, 0.0, -9.81])
 EULER = "angles of (2.2) and the rates of (2.33) are exchanged"
@@ -51,7 +55,7 @@ def gravity_as_published() -> Array:
     return np.array(out)
 
 
-def _potential(arm: Any, q: Array) -> float:
+def _potential(arm: Robot, q: Array) -> float:
     from armwright.kinematics import fk_all
 
     T = fk_all(arm, q)
