@@ -190,7 +190,7 @@ def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]
     return [name.replace("_", " ") for name in heads], cells
 
 
-def cell(value: Any, *, share: bool = False) -> str:
+def cell(value: object, *, share: bool = False) -> str:
     """Write a figure, or one with its interval, in as many digits as a reader can use; shares in per cent."""
     if isinstance(value, Mapping):
         figure, low, high = (cell(value[part], share=share).removesuffix(" %") for part in ("value", "low", "high"))
@@ -217,7 +217,7 @@ def _as_toml(store: Store) -> str:
     return "\n".join([*lines, *(f"{json.dumps(name)} = {_toml(value)}" for name, value in plan.settings.items())])
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list):

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from armwright.campaigns.campaign_plan import CampaignPlan
 from armwright.campaigns.chunk_file import Chunk
@@ -22,6 +22,9 @@ from armwright.campaigns.store import Store, create_store, open_store
 from armwright.campaigns.work import PreparedWork, prepared_here, worker_of
 from armwright.choices import ENGINES
 from armwright.errors import InputError
+
+if TYPE_CHECKING:
+    from distributed import Security
 
 
 def serial(store: Store, chunks: Sequence[tuple[int, int]], *, mixed: bool = False) -> Iterator[Chunk]:
@@ -58,7 +61,7 @@ def run_campaign(
     workers: int | None = None,
     shard: tuple[int, int] = (1, 1),
     scheduler: str | None = None,
-    security: Any = None,
+    security: Security | None = None,
     insecure: bool = False,
     mixed: bool = False,
     progress: Callable[[Progress], None] | None = None,

@@ -18,6 +18,8 @@ import numpy as np
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
     from armwright.types import Array
 
 FASTEST_JOINT = 60.0
@@ -107,7 +109,7 @@ class Log:
         more = f", {lost} rows dropped" if lost else ""
         return f"Log({self.name!r}: {len(self)} rows over {self.duration:.1f} s, {self.n} joints{more})"
 
-    def rows(self, chosen: Any) -> Log:
+    def rows(self, chosen: slice | NDArray[np.bool_] | NDArray[np.int64]) -> Log:
         """Return the log with only these rows (a slice, mask or indices)."""
         keep: dict[str, Any] = {"t": self.t[chosen]}
         for label in ("q", "qd", "current", "target_current", "target_torque"):
@@ -116,7 +118,7 @@ class Log:
         return replace(self, **keep)
 
 
-def _numbers(value: Any, label: str, name: str) -> Array:
+def _numbers(value: ArrayLike, label: str, name: str) -> Array:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -215,7 +217,7 @@ def _first(dropped: list[Dropped]) -> str:
     return f" (first dropped: {dropped[0]})" if dropped else ""
 
 
-def grouped(rows: Any, place: Callable[[int], str], reason: str) -> list[Dropped]:
+def grouped(rows: NDArray[np.int64], place: Callable[[int], str], reason: str) -> list[Dropped]:
     """Return one entry for each run of neighbouring rows."""
     out = []
     at = np.asarray(rows, dtype=int)
@@ -224,7 +226,7 @@ def grouped(rows: Any, place: Callable[[int], str], reason: str) -> list[Dropped
     return out
 
 
-def in_order(time: Array) -> Any:
+def in_order(time: Array) -> NDArray[np.bool_]:
     """Return the mask (T,) of the longest strictly rising subsequence: one wild stamp costs only its own row."""
     if (np.diff(time) > 0.0).all():
         return np.ones(len(time), bool)
@@ -249,7 +251,7 @@ def in_order(time: Array) -> Any:
     return keep
 
 
-def alone(time: Array) -> Any:
+def alone(time: Array) -> NDArray[np.bool_]:
     """Return the mask (T,) of a few rows that are far in time from all others: stamps that were not set."""
     steps = np.diff(time)
     far = (
@@ -269,7 +271,7 @@ def departures(time: Array, q: Array, qd: Array, span: int = 1) -> Array:
     return np.asarray(np.abs(q[span:] - q[:-span] - told).max(axis=1))
 
 
-def jumps(time: Array, q: Array, qd: Array) -> Any:
+def jumps(time: Array, q: Array, qd: Array) -> NDArray[np.bool_]:
     """Return the mask (T,) of rows that leave the path and return within `LONGEST_JUMP` rows, or start or end off."""
     strange = np.zeros(len(time), bool)
     far = departures(time, q, qd) > POSITION_JUMP if len(time) > 1 else np.zeros(0, bool)

@@ -16,7 +16,7 @@ arm keeps clear of shapes and of those of its own links that could touch, which 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.robot.tree import Tree
+    from armwright.types import Array, Traced
     from armwright.world import World
     from armwright.world.arm_capsules import LinkCapsules
 
@@ -64,7 +65,7 @@ def own_pairs(robot: Robot, capsules: LinkCapsules) -> tuple[tuple[int, int], ..
     if not tried:
         return ()
 
-    def gaps(arm: Any, q: Any) -> Any:
+    def gaps(arm: Robot | Tree, q: Traced) -> Traced:
         ends = link_ends(link_poses(arm, q), capsules)
         r = capsules.radius
         return np.array([segment_segment(*ends[i], *ends[j]) - r[i] - r[j] for i, j in tried])
@@ -233,9 +234,15 @@ def excite(
 
 
 def _space(
-    robot: Robot, lower: Any, upper: Any, velocity: Any, acceleration: Any, torque: Any, arm: WholeArm
+    robot: Robot,
+    lower: ArrayLike | None,
+    upper: ArrayLike | None,
+    velocity: ArrayLike | None,
+    acceleration: ArrayLike | None,
+    torque: ArrayLike | None,
+    arm: WholeArm,
 ) -> MotionSpace:
-    def of(value: Any, default: Array, what: str) -> Array:
+    def of(value: ArrayLike | None, default: Array, what: str) -> Array:
         array = np.broadcast_to(np.asarray(default if value is None else value, dtype=np.float64), (robot.n,))
         if np.isnan(array).any():
             raise InputError(f"excite: {what} must not be NaN")
@@ -256,7 +263,7 @@ def _space(
     return space
 
 
-def _noise(robot: Robot, noise: Any) -> Array:
+def _noise(robot: Robot, noise: ArrayLike | None) -> Array:
     effort = np.array([joint.limits.effort for joint in robot.joints])
     default = np.where(np.isfinite(effort) & (effort > 0.0), 0.01 * effort, 1.0)
     sigma = np.broadcast_to(np.asarray(default if noise is None else noise, dtype=np.float64), (robot.n,))

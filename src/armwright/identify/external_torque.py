@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from armwright.identify.log_checks import check_log
 from armwright.kinematics import condition_number
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from armwright.contact.monitor import Monitor
     from armwright.robot.model import Robot
@@ -170,7 +170,7 @@ class Residual:
     t: Array
     tau_ext: Array
     q: Array
-    moving: Any
+    moving: NDArray[np.bool_]
 
     @property
     def rms(self) -> Array:
@@ -204,7 +204,7 @@ def residuals(
     return Residual(t, out["tau_ext"], q, _settled(t, out["resting"] > 0.0))
 
 
-def _settled(t: Array, resting: Any) -> Any:
+def _settled(t: Array, resting: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Mark what lies more than `SETTLING_SECONDS` after a rest, or after the beginning of an unbroken part, (K, n)."""
     ticks = int(SETTLING_SECONDS * OBSERVER_RATE) + 1
     begins = np.concatenate([[True], np.diff(t) > 1.5 / OBSERVER_RATE])
@@ -314,7 +314,7 @@ class Wrenches:
     t: Array
     wrench: Array
     condition: Array
-    valid: Any
+    valid: NDArray[np.bool_]
 
 
 @names_culprit

@@ -18,6 +18,8 @@ from armwright.kinematics.jacobians import frame_jacobian
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from armwright.identify.identified import Bands, Identified
     from armwright.robot.model import Robot
     from armwright.types import Array
@@ -41,7 +43,7 @@ class Ticks:
     tau_ext: Array
     band: Array
     level: Array
-    alarm: Any
+    alarm: NDArray[np.bool_]
     resting: Array
 
     def __len__(self) -> int:

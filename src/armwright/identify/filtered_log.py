@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class LowPass:
             return 0.0
         return float(1.0 / (2.0 * np.pi * self.cutoff * np.sin(np.pi / (2 * self.order))))
 
-    def without_phase(self, values: Any) -> Array:
+    def without_phase(self, values: Array) -> Array:
         """Filter (T, …) forwards and backwards: no delay, twice the order."""
         from scipy.signal import sosfiltfilt
 
@@ -239,7 +239,7 @@ def _even(part: Log, rate: float, smooth: LowPass) -> Piece:
     qd = smooth.without_phase(CubicSpline(part.t, part.qd)(inside))
     qdd = derivative(qd, 1.0 / rate)
 
-    def linear(values: Any) -> Any:
+    def linear(values: Array | None) -> Array | None:
         return None if values is None else np.stack([np.interp(inside, part.t, column) for column in values.T], axis=1)
 
     signals = (t, q, qd, qdd, linear(part.current), linear(part.target_current), linear(part.target_torque))

@@ -18,6 +18,8 @@ from armwright.identify.identified import Estimate, Identified
 from armwright.packages import need
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from armwright.identify.current_log import Log
     from armwright.identify.feeling import FeltLog
     from armwright.identify.validation import Held, Prediction
@@ -31,7 +33,7 @@ def _figure(rows: int, *, sharex: bool = True) -> tuple[Any, Any]:
     return figure, figure.subplots(rows, 1, sharex=sharex, squeeze=False)[:, 0]
 
 
-def timeline(felt: FeltLog, identified: Identified, path: str | Path | None = None) -> Any:
+def timeline(felt: FeltLog, identified: Identified, path: str | Path | None = None) -> Figure:
     """Draw the external torque of each joint, its band, and the contacts; write it if a path is given."""
     ticks = felt.ticks
     figure, axes = _figure(identified.n)
@@ -48,7 +50,7 @@ def timeline(felt: FeltLog, identified: Identified, path: str | Path | None = No
     return _written(figure, path)
 
 
-def currents(prediction: Prediction, identified: Identified, path: str | Path | None = None) -> Any:
+def currents(prediction: Prediction, identified: Identified, path: str | Path | None = None) -> Figure:
     """Draw measured and predicted currents of each joint; parts in which the joint rests are pale."""
     figure, axes = _figure(identified.n)
     t = prediction.t - prediction.t[0]
@@ -64,13 +66,13 @@ def currents(prediction: Prediction, identified: Identified, path: str | Path | 
     return _written(figure, path)
 
 
-def _written(figure: Any, path: str | Path | None) -> Any:
+def _written(figure: Figure, path: str | Path | None) -> Figure:
     if path is not None:
         figure.savefig(Path(path), dpi=120)
     return figure
 
 
-def load_friction(identified: Identified, log: Log, path: str | Path | None = None) -> Any:
+def load_friction(identified: Identified, log: Log, path: str | Path | None = None) -> Figure:
     """Draw what is left of the torque without load friction, times the direction of motion, against the load.
 
     A V-shaped or rising cloud is friction that grows with load; the line is what was identified.
@@ -98,7 +100,7 @@ def load_friction(identified: Identified, log: Log, path: str | Path | None = No
     return _written(figure, path)
 
 
-def deviations(identified: Identified, path: str | Path | None = None) -> Any:
+def deviations(identified: Identified, path: str | Path | None = None) -> Figure:
     """Draw two deviations of every base parameter against its size; pale if not told from 0, grey if undetermined."""
     need("matplotlib", "plot", "drawing")
     from matplotlib.figure import Figure

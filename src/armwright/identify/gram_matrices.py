@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from armwright.identify import gear_friction as friction
 from armwright.identify.filtered_log import Piece, Prepared
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from armwright.identify.identifiable import Structure
     from armwright.types import Array
 
@@ -57,8 +59,8 @@ class FilteredColumns:
 
     t: Array
     columns: Array
-    moving: Any
-    block: Any
+    moving: NDArray[np.bool_]
+    block: NDArray[np.int64]
 
 
 def chunks(

@@ -15,10 +15,10 @@ from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 
-def rigid_regressor(robot: Robot, q: Any, qd: Any, qdd: Any) -> Any:
+def rigid_regressor(robot: Robot, q: Traced, qd: Traced, qdd: Traced) -> Traced:
     """Return Y (n, 10 nb + n): torque of the bodies, and of one rotor per joint on the joint side; q, qd, qdd (n,)."""
     return np.concatenate([body_regressor(robot, q, qd, qdd), np.eye(robot.n) * qdd], axis=1)
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +34,8 @@ from armwright.identify.identified import Load
 from armwright.identify.log_checks import check_log, check_rows, check_seconds
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -234,7 +236,7 @@ def covariance(layout: UnknownLayout, solution: Solution, blocks: Sequence[Array
     return out
 
 
-def undetermined(layout: UnknownLayout, solution: Solution, variance: Array) -> Any:
+def undetermined(layout: UnknownLayout, solution: Solution, variance: Array) -> NDArray[np.bool_]:
     """Return the mask of θ of estimates that others can replace, so that their value says nothing.
 
     A base, payload or friction parameter counts as undetermined where two of its deviations move the currents by more

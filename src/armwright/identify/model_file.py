@@ -22,6 +22,7 @@ from armwright.identify.identified import Bands, Estimate, Identified
 from armwright.schema.checks import Check, Refuse, anything, below, listed, made, record, refuser, text
 
 if TYPE_CHECKING:
+    from armwright.robot.model import Robot
     from armwright.types import Array
 
 T = TypeVar("T")
@@ -70,7 +71,7 @@ def to_text(identified: Identified) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _finite(values: Array) -> Any:
+def _finite(values: Array) -> list[Any]:
     """Nested lists with None for what is not finite, as JSON has no word for it."""
     return np.where(np.isfinite(values), values.astype(object), np.array(None)).tolist()
 
@@ -196,7 +197,7 @@ def _keys(n: int) -> Check[dict[str, Any]]:
 def _array(*shape: int, gaps: bool = False) -> Check[Array]:
     """An array of numbers, finite ones unless it may have gaps (null)."""
 
-    def check(value: Any, refuse: Refuse) -> Array:
+    def check(value: object, refuse: Refuse) -> Array:
         try:
             array = np.array(value if _only_numbers(value) else None, dtype=np.float64)
         except (ValueError, OverflowError):
@@ -234,7 +235,7 @@ def _estimate_of(value: Any, refuse: Refuse) -> Estimate:
         raise refuse("must have name, value, deviation ≥ 0 (null if unknown) and unit", "estimate") from None
 
 
-def _only_numbers(value: Any) -> bool:
+def _only_numbers(value: object) -> bool:
     """Whether nested lists hold numbers and None alone: NumPy would take true and "1" for numbers, too."""
     if isinstance(value, list):
         return all(_only_numbers(x) for x in value)
@@ -261,7 +262,7 @@ def _is_covariance(spread: Array) -> bool:
     return bool(np.abs(scaled - scaled.T).max() < 1e-6 and np.linalg.eigvalsh(scaled)[0] > -1e-6)
 
 
-def _check_bodies(file: str, robot: Any) -> None:
+def _check_bodies(file: str, robot: Robot) -> None:
     """Refuse bodies that cannot exist."""
     from armwright.dynamics.regressor import parameters
 

@@ -33,6 +33,8 @@ from armwright.identify.log_checks import check_log
 from armwright.schema.toml_text import Source
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -210,7 +212,9 @@ def _unit(name: str) -> str:
     return next(unit for start, unit in _BASE_UNITS if label.startswith(start))
 
 
-def _gains(fit: Fit, theta: Array, variance: Array, open_: Array, remarks: list[str]) -> tuple[Estimate, ...]:
+def _gains(
+    fit: Fit, theta: Array, variance: Array, open_: NDArray[np.bool_], remarks: list[str]
+) -> tuple[Estimate, ...]:
     layout, robot, targets = fit.layout, fit.model.robot, fit.targets
     out = []
     for j, joint in enumerate(robot.joints):

@@ -11,7 +11,7 @@ import json
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from armwright.identify.current_log import Dropped, sound_log
 from armwright.packages import need
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mcap.records import Message, Schema
+
     from armwright.identify.current_log import Log
 
 TOPIC = "/joint_states"
@@ -70,7 +74,7 @@ def joint_states(path: Path, name: str) -> Log:
     return sound_log(signals, lambda row: where[row], name, tuple(dropped))
 
 
-def _messages(path: Path, reader: Any, file: Any) -> Iterator[tuple[Any, Any]]:
+def _messages(path: Path, reader: ModuleType, file: BinaryIO) -> Iterator[tuple[Any, Any]]:
     try:
         for schema, _, message in reader.make_reader(file).iter_messages(topics=[TOPIC]):
             yield schema, message
@@ -78,7 +82,7 @@ def _messages(path: Path, reader: Any, file: Any) -> Iterator[tuple[Any, Any]]:
         raise InputError(f"{path}: not a readable MCAP file ({error!r:.120})") from None
 
 
-def _stamp(schema: Any, message: Any) -> float:
+def _stamp(schema: Schema | None, message: Message) -> float:
     """Return the time in a JointStates message of Foxglove's [s]; 0 where there is none."""
     if schema is None or schema.name != "foxglove.JointStates":
         return 0.0
@@ -90,7 +94,7 @@ def _stamp(schema: Any, message: Any) -> float:
     return out[1] + 1e-9 * out[2]
 
 
-def _decoded(schema: Any, message: Any) -> State:
+def _decoded(schema: Schema | None, message: Message) -> State:
     name = schema.name if schema is not None else ""
     if name == "foxglove.JointStates":
         return _protobuf(message.data)

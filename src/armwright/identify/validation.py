@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from armwright.identify.model_fit import fit
 from armwright.identify.payloads import payload
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from armwright.robot.model import Robot
     from armwright.types import Array
@@ -46,7 +46,7 @@ class Prediction:
     t: Array
     measured: Array
     predicted: Array
-    moving: Any
+    moving: NDArray[np.bool_]
     gains: Array
 
     @property
@@ -60,12 +60,12 @@ class Prediction:
         return np.asarray(self.gains * _rms(self.measured - self.predicted, self.moving))
 
 
-def _rms(values: Array, where: Any) -> Array:
+def _rms(values: Array, where: NDArray[np.bool_]) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.sqrt(np.sum(values**2 * where, axis=0) / np.sum(where, axis=0)))
 
 
-def _relative(residual: Array, measured: Array, where: Any) -> Array:
+def _relative(residual: Array, measured: Array, where: NDArray[np.bool_]) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         return _rms(residual, where) / _rms(measured, where)
 
@@ -233,7 +233,7 @@ def controller_error(log: Log) -> Array | None:
     top, bottom = np.zeros(log.n), np.zeros(log.n)
     for piece in prepared.pieces:
         i = prepared.filter.without_phase(piece.current)
-        target = prepared.filter.without_phase(piece.target_current)
+        target = prepared.filter.without_phase(piece.target_current)  # type: ignore[arg-type] # the log has them
         moving = np.abs(piece.qd) > MOVING_SPEED
         top += np.sum((i - target) ** 2 * moving, axis=0)
         bottom += np.sum(i**2 * moving, axis=0)

@@ -19,6 +19,8 @@ from armwright.kinematics.jacobians import pose_jacobian
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import ArrayLike
+
     from armwright.graph import Kernel
     from armwright.robot.model import Robot
     from armwright.types import Array, Traced
@@ -90,7 +92,7 @@ class DeviceClock:
 class Imperfect:
     """A first-order low-pass, a bias and white noise on a vector; the same seed gives the same readings."""
 
-    def __init__(self, size: int, *, noise: float, bias: Array | float, bandwidth: float, seed: int) -> None:
+    def __init__(self, size: int, *, noise: float, bias: ArrayLike, bandwidth: float, seed: int) -> None:
         """Take noise, the standard deviation of a sample, and bandwidth [Hz], 0 for none."""
         self._noise, self._bias = noise, np.broadcast_to(np.asarray(bias, dtype=np.float64), (size,))
         self._bandwidth, self._random = bandwidth, np.random.default_rng(seed)

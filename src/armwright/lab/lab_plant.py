@@ -59,10 +59,10 @@ if TYPE_CHECKING:
 class Model(NamedTuple):
     """`mass` (n, n) without rotors; `coriolis` (n,): C(q, q̇) q̇; Jacobian of the TCP (6, n), base axes, and its rate."""
 
-    mass: Any
-    coriolis: Any
-    jacobian: Any
-    jacobian_dot: Any
+    mass: Traced
+    coriolis: Traced
+    jacobian: Traced
+    jacobian_dot: Traced
 
 
 def model_kernel(robot: Robot) -> Kernel:
@@ -161,13 +161,13 @@ class PublishedState(NamedTuple):
     `torque` (n,) is what the model says that the reference needs, without friction: "target moment" on a UR.
     """
 
-    pose: Any
-    speed: Any
-    target_pose: Any
-    target_speed: Any
-    force: Any
-    acceleration: Any
-    torque: Any
+    pose: Traced
+    speed: Traced
+    target_pose: Traced
+    target_speed: Traced
+    force: Traced
+    acceleration: Traced
+    torque: Traced
 
 
 def _tcp(robot: Robot, q: Traced, tcp: Traced) -> tuple[Traced, Traced]:
@@ -222,7 +222,7 @@ def _surroundings(robot: Robot, world: World | None) -> tuple[Callable[..., Any]
         return _pushed, ("push",)
     contacts = contact_wrench(robot, world)
 
-    def both(arm: Any, t: Traced, q: Traced, qd: Traced, push: Traced) -> Traced:
+    def both(arm: Robot | Tree, t: Traced, q: Traced, qd: Traced, push: Traced) -> Traced:
         return contacts(arm, t, q, qd) + push
 
     return both, ("arm", "t", "q", "qd", "push")

@@ -40,7 +40,7 @@ class Connection:
         port: on which it came. talk: the protocol's state. open: whether it still is. dropped: why it was closed.
     """
 
-    def __init__(self, sock: socket.socket, port: str, talk: Talk, lock: Any) -> None:
+    def __init__(self, sock: socket.socket, port: str, talk: Talk, lock: threading.RLock) -> None:
         self._sock, self.port, self.talk, self._lock = sock, port, talk, lock
         self._pending = bytearray()
         self.open, self.dropped = True, ""
@@ -77,7 +77,7 @@ class Network:
         lock: taken around every call into a protocol. dropped: clients that were cut off, with reasons (last 100).
     """
 
-    def __init__(self, lock: Any = None, *, fifo: bool = False) -> None:
+    def __init__(self, lock: threading.RLock | None = None, *, fifo: bool = False) -> None:
         self._fifo = fifo
         self.lock = lock if lock is not None else threading.RLock()
         self._selector = selectors.DefaultSelector()

@@ -47,7 +47,7 @@ class ReplayedFt:
         self._left: dict[Any, int] = {}  # address → records left, or -1
         self.sent = 0
 
-    def _asked(self, data: bytes, address: Any) -> None:
+    def _asked(self, data: bytes, address: object) -> None:
         if len(data) != netft.REQUEST.size:
             return
         magic, command, count = netft.REQUEST.unpack(data)

@@ -17,6 +17,8 @@ from armwright.lab.flange_sensing import DeviceClock, FeltWrench, Imperfect
 from armwright.lab.wire import netft, xsens
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from armwright.lab.stand import Stand
 
 
@@ -79,7 +81,7 @@ class VirtualNetFt:
         http_port: int = netft.HTTP_PORT,
         rdt_port: int = netft.RDT_PORT,
         noise: float = FT_NOISE,
-        bias: Any = 0.0,
+        bias: ArrayLike = 0.0,
         bandwidth: float = FT_BANDWIDTH,
         clock: DeviceClock | None = None,
         skip: int = 0,
@@ -101,7 +103,7 @@ class VirtualNetFt:
         self.rdt_port = int(self._socket.getsockname()[1])
         stand.sensors.append(self.tick)
 
-    def _asked(self, data: bytes, address: Any) -> None:
+    def _asked(self, data: bytes, address: object) -> None:
         if len(data) != netft.REQUEST.size:
             return
         magic, command, count = netft.REQUEST.unpack(data)
@@ -148,7 +150,7 @@ class VirtualMti:
         *,
         rate: float = 100.0,
         noise: float = IMU_NOISE,
-        bias: Any = 0.0,
+        bias: ArrayLike = 0.0,
         bandwidth: float = IMU_BANDWIDTH,
         clock: DeviceClock | None = None,
         seed: int = 2,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -145,7 +145,7 @@ def circle(p: Array, m: Array, q: Array) -> tuple[Array, Array]:
     return centre, n / math.sqrt(size)
 
 
-def _alike(a: Any, b: Any, tolerance: float) -> bool:
+def _alike(a: object, b: object, tolerance: float) -> bool:
     """Return whether two words are the same, numbers to `tolerance` of their size (of 1, if larger)."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return bool(np.abs(a - b).max() <= tolerance)

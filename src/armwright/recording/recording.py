@@ -21,6 +21,8 @@ from armwright.pickling import Rebuilt
 from armwright.recording.signals import RecordedEvent, Signal, as_event, check_signals, plain, read_only
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.figure import Figure
 
     from armwright.robot.model import Robot
@@ -191,7 +193,7 @@ class Recording(Rebuilt):
 
         return to_pandas(self)
 
-    def plot(self, what: Any = "joints", path: str | Path | None = None, **options: Any) -> Figure:
+    def plot(self, what: str | Sequence[str] = "joints", path: str | Path | None = None, **options: Any) -> Figure:
         """Draw signals into a matplotlib Figure; see `recording.pictures.plots.plot`."""
         from armwright.recording.pictures.plots import plot
 

@@ -85,7 +85,7 @@ def whole(low: int, high: int | None = None) -> Check[int]:
     """A whole number from low to high."""
     span = f"from {low} to {high}" if high is not None else f"≥ {low}"
 
-    def check(value: Any, refuse: Refuse) -> int:
+    def check(value: object, refuse: Refuse) -> int:
         if not isinstance(value, int) or not _is_number(value, low, math.inf if high is None else high):
             raise refuse(f"must be a whole number {span}, got {value!r:.60}", "range")
         return value
@@ -125,7 +125,7 @@ def text(most: int | None = None) -> Check[str]:
 def one_of(names: Iterable[str] | Callable[[], Iterable[str]]) -> Check[str]:
     """One of some words; those that take long to import are given as a function and looked up when first needed."""
 
-    def check(value: Any, refuse: Refuse) -> str:
+    def check(value: object, refuse: Refuse) -> str:
         valid = tuple(names() if callable(names) else names)
         if value not in valid:
             raise refuse(f"must be one of {', '.join(valid)}, got {value!r:.60}", "choice")
@@ -134,7 +134,7 @@ def one_of(names: Iterable[str] | Callable[[], Iterable[str]]) -> Check[str]:
     return check
 
 
-def flag(value: Any, refuse: Refuse) -> bool:
+def flag(value: object, refuse: Refuse) -> bool:
     """True or false."""
     if not isinstance(value, bool):
         raise refuse(f"must be true or false, got {value!r:.60}", "type")
@@ -165,7 +165,7 @@ def _entry(refuse: Refuse, which: int) -> Refuse:
     return inner
 
 
-def _entries(value: Any, refuse: Refuse, valid: str) -> Mapping[str, Any]:
+def _entries(value: object, refuse: Refuse, valid: str) -> Mapping[str, Any]:
     entries = value.entries if isinstance(value, Table) else value
     if not isinstance(entries, Mapping):
         raise refuse(f"must be a table with {valid}, got {value!r:.60}", "type")
@@ -179,7 +179,7 @@ def record(
     known = {**required, **(optional or {})}
     valid = ", ".join(known) or "none"
 
-    def check(value: Any, refuse: Refuse) -> dict[str, Any]:
+    def check(value: object, refuse: Refuse) -> dict[str, Any]:
         entries = _entries(value, refuse, f"the keys {valid}")
         for key in entries:
             if key not in known:
@@ -198,7 +198,7 @@ def record(
 def named(item: Check[T]) -> Check[dict[str, T]]:
     """A table whose keys are names, each with an entry of one kind."""
 
-    def check(value: Any, refuse: Refuse) -> dict[str, T]:
+    def check(value: object, refuse: Refuse) -> dict[str, T]:
         entries = _entries(value, refuse, "names")
         return {name: item(entry, below(refuse, name)) for name, entry in entries.items()}
 
@@ -208,7 +208,7 @@ def named(item: Check[T]) -> Check[dict[str, T]]:
 def by_kind(kinds: Mapping[str, tuple[Check[dict[str, Any]], Callable[..., T]]], default: str = "") -> Check[T]:
     """A table whose key ``kind`` says what it is: the check of its other keys, and what is made of them."""
 
-    def check(value: Any, refuse: Refuse) -> T:
+    def check(value: object, refuse: Refuse) -> T:
         entries = _entries(value, refuse, f"kind = {' | '.join(kinds)}")
         if "kind" not in entries and not default:
             raise refuse("missing key 'kind'", "required key")
@@ -223,7 +223,7 @@ def by_kind(kinds: Mapping[str, tuple[Check[dict[str, Any]], Callable[..., T]]],
 def made(check: Check[S], make: Callable[[S], T], rule: str) -> Check[T]:
     """What `make` makes of a checked value; its complaint becomes a refusal of the value."""
 
-    def both(value: Any, refuse: Refuse) -> T:
+    def both(value: object, refuse: Refuse) -> T:
         good = check(value, refuse)
         try:
             return make(good)

@@ -20,7 +20,7 @@ from concurrent.futures import CancelledError
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from armwright.campaigns.chunk_file import Chunk, chunk_from
@@ -29,6 +29,9 @@ from armwright.campaigns.store import Store, accepted, refusal
 from armwright.campaigns.work import WORKER_START_SECONDS, Worker, ends_within, worker_of
 from armwright.errors import InputError, SimulationError
 from armwright.packages import need
+
+if TYPE_CHECKING:
+    from distributed import Security
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -51,7 +54,7 @@ def check_address(address: str, *, insecure: bool = False) -> None:
         )
 
 
-def security_of(address: str | None, ca: Path | None, certificate: Path | None, key: Path | None) -> Any:
+def security_of(address: str | None, ca: Path | None, certificate: Path | None, key: Path | None) -> Security | None:
     """Return dask's `Security` for TLS from three PEM files, None for a plain address.
 
     Without files, those of dask's own configuration count (``distributed.comm.tls``).
@@ -110,7 +113,7 @@ def dask(
     workers: int,
     *,
     scheduler: str | None = None,
-    security: Any = None,
+    security: Security | None = None,
     insecure: bool = False,
     mixed: bool = False,
 ) -> Iterator[Chunk]:
@@ -136,7 +139,7 @@ def dask(
 
 
 @contextlib.contextmanager
-def _client(scheduler: str | None, security: Any, workers: int) -> Iterator[Any]:
+def _client(scheduler: str | None, security: Security | None, workers: int) -> Iterator[Any]:
     distributed = need("distributed", "scale", "engine dask")
     with contextlib.ExitStack() as closing:
         try:
@@ -202,7 +205,7 @@ def serve_scheduler(
     *,
     workers: int | None = None,
     bind: str | None = None,
-    security: Any = None,
+    security: Security | None = None,
     insecure: bool = False,
     ready: Callable[[str, int], None] = lambda host, workers: None,
 ) -> None:
@@ -237,7 +240,9 @@ def _towards(address: str) -> str:
         raise InputError(f"scheduler {address}: no way there ({error.strerror or error})") from None
 
 
-async def _serve(address: str, host: str, count: int, security: Any, ready: Callable[[str, int], None]) -> None:
+async def _serve(
+    address: str, host: str, count: int, security: Security | None, ready: Callable[[str, int], None]
+) -> None:
     distributed = need("distributed", "scale", "campaign worker")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is reported below
     nannies = [

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from armwright.campaigns.campaign_plan import CampaignPlan
 from armwright.campaigns.chunk_file import CRASHED, HUNG, Chunk, chunk_from, chunk_of, joined, marked_row, rows_of
@@ -26,6 +26,9 @@ from armwright.campaigns.store import Store, accepted
 from armwright.campaigns.work import WORKER_START_SECONDS, PreparedWork
 from armwright.errors import SimulationError, tell_user
 
+if TYPE_CHECKING:
+    from multiprocessing.context import SpawnProcess
+
 CONTEXT = multiprocessing.get_context("spawn")  # a forked child would share locks and compiled code half-way
 
 
@@ -33,7 +36,7 @@ CONTEXT = multiprocessing.get_context("spawn")  # a forked child would share loc
 class Child:
     """A worker process and what it is doing."""
 
-    process: Any
+    process: SpawnProcess
     tasks: Connection
     life: Connection
     ready: bool = False
@@ -186,7 +189,12 @@ def _give(child: Child, chunk: tuple[int, int], limit: float) -> None:
 
 
 def _again(
-    store: Store, child: Child, queue: deque[tuple[int, int]], lost: Any, pieces: Any, crashed: set[int]
+    store: Store,
+    child: Child,
+    queue: deque[tuple[int, int]],
+    lost: dict[tuple[int, int], tuple[int, int]],
+    pieces: dict[tuple[int, int], LostChunk],
+    crashed: set[int],
 ) -> Chunk | None:
     """Halve the chunk of a lost worker; an item alone is tried once more, and then marked."""
     assert child.chunk is not None

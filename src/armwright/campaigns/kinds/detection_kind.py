@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,11 @@ from armwright.campaigns.kind import Kind, Rows
 from armwright.detection.detection_result import DetectionStudy, DetectorCurve
 from armwright.detection.detection_settings import DETECTORS, OBSERVERS, experiment
 from armwright.statistics import quantile, share
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from armwright.types import Array
 
 SCALES = tuple(float(s) for s in np.geomspace(0.25, 4.0, 17))
 
@@ -90,7 +95,7 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
     return {"detectors": detectors, "roc": roc}
 
 
-def _at(found: Mapping[str, Any], met: Any, free: Any, scale: float) -> dict[str, Any]:
+def _at(found: Mapping[str, Any], met: NDArray[np.bool_], free: NDArray[np.bool_], scale: float) -> dict[str, Any]:
     """Return shares with thresholds multiplied by `scale`: contacts found, early alarms, runs with a false alarm."""
     clean = found["before"][met] < scale
     seen = clean & (found["within"][met] >= scale)
@@ -103,15 +108,15 @@ def _at(found: Mapping[str, Any], met: Any, free: Any, scale: float) -> dict[str
     }
 
 
-def _array(table: Any, name: str) -> Any:
+def _array(table: Any, name: str) -> Array:
     return table[name].to_numpy().astype(np.float64)
 
 
-def _is(table: Any, what: str) -> Any:
+def _is(table: Any, what: str) -> NDArray[np.bool_]:
     return np.array(table["met"].to_pylist(), dtype=object) == what
 
 
-def _missed(values: Any) -> Any:
+def _missed(values: Array) -> Array:
     return np.where(np.isfinite(values), values, np.inf)
 
 
@@ -151,7 +156,7 @@ def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     return rows
 
 
-def _known(values: Any) -> list[float | None]:
+def _known(values: Array) -> list[float | None]:
     """Return numbers, and nothing where there is none: no contact, no alarm."""
     return [float(x) if np.isfinite(x) else None for x in values]
 

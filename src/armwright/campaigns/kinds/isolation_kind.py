@@ -39,6 +39,8 @@ from armwright.statistics import share
 from armwright.world.arm_capsules import link_capsules
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -74,8 +76,8 @@ class Said(NamedTuple):
 class PlantErrors(NamedTuple):
     """Errors of a declared arm: shares of mass and friction (6,), payload [kg], lean of forces, contacts at a time."""
 
-    mass: Any = np.zeros(6)
-    friction: Any = np.zeros(6)
+    mass: Array = np.zeros(6)
+    friction: Array = np.zeros(6)
     payload: float = 0.0
     lean: float = 0.5
     contacts: int = 1
@@ -214,7 +216,7 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
     return {"links": links, "places": places, "certainty": certainty}
 
 
-def _counted(hits: Any) -> dict[str, Any]:
+def _counted(hits: NDArray[np.bool_]) -> dict[str, Any]:
     count, total = int(np.sum(hits)), len(hits)
     return {"count": count, "of": total, **share(count, total)._asdict()}
 

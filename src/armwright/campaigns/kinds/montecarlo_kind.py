@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from armwright.campaigns.kind import Kind, Rows, settings_of
 from armwright.motion import quintic
 from armwright.robot.load import load
 from armwright.simulation import simulate
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
 
 DEFAULTS: Mapping[str, Any] = {
     "robot": "ur5",
@@ -63,7 +66,7 @@ def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     return rows
 
 
-def _arm(robot: Any, payload: float, factor: float) -> Any:
+def _arm(robot: Robot, payload: float, factor: float) -> Robot:
     arm = robot.with_payload(payload)
     joints = tuple(
         replace(

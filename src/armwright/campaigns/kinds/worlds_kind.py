@@ -36,6 +36,7 @@ from armwright.robot.load import load
 from armwright.statistics import quantile, share
 
 if TYPE_CHECKING:
+    from armwright.recording.recording import Recording
     from armwright.robot.model import Robot
 
 WAYS: Mapping[str, tuple[str, ...]] = {"grid": tuple(VARIANTS), "arm": ("back off", "slide")}
@@ -75,7 +76,7 @@ class Cases:
             found = explore_variant(self.arm, VARIANTS[label], seed, learn_seed=learn, task=self.task)
         return {**found, **case._asdict(), "said": found["message"]}
 
-    def recording(self, item: int) -> Any:
+    def recording(self, item: int) -> Recording:
         """Explore; return the recording."""
         label, seed, learn = self.case(item)
         if self.task is None:
@@ -127,7 +128,7 @@ def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     return one_by_one(row, SCHEMA)
 
 
-def record(plan: CampaignPlan, prepared: bytes, item: int) -> Any:
+def record(plan: CampaignPlan, prepared: bytes, item: int) -> Recording:
     """Return the recording of one exploration."""
     return cases_of(settings_of(plan, DEFAULTS), plan.seed).recording(item)
 

@@ -8,7 +8,7 @@ to the arm. Sensor and estimates are filtered alike, without delay.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from armwright.lab.experiment.run_data import (
 from armwright.lab.flange_sensing import FT_AT
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from armwright.identify.identified import Identified
     from armwright.lab.experiment.run_data import Data, Weight
     from armwright.types import Array
@@ -47,7 +49,7 @@ class Compared:
     t: Array
     sensor: Array
     estimates: dict[str, Array]
-    judged: Any
+    judged: NDArray[np.bool_]
     condition: Array
     singular: float
 
@@ -125,6 +127,6 @@ def detect(found: Compared, threshold: float, least: float, name: str = FRICTION
     )
 
 
-def _stretches(on: Any) -> list[slice]:
+def _stretches(on: NDArray[np.bool_]) -> list[slice]:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(int)))
     return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

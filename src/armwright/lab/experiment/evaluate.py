@@ -42,7 +42,10 @@ from armwright.robot.measured import ASSUMED_ROTORS
 from armwright.robot.model import Robot
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from armwright.lab.experiment.experiment_file import Experiment
+    from armwright.types import Array
 
 ROTOR_DOUBT = 0.5
 """Relative deviation of a rotor inertia that is assumed."""
@@ -172,7 +175,7 @@ def facts_of(done: Evaluated) -> dict[str, Any]:
     }
 
 
-def write_json(path: Path, content: Any) -> None:
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write plain data."""
     try:
         path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -188,7 +191,7 @@ def _write_wrenches(found: Compared, path: Path) -> None:
     np.savetxt(path, np.stack(columns, axis=1), delimiter=",", header=",".join(head), comments="", fmt="%.9g")
 
 
-def _row(values: Any, digits: int) -> str:
+def _row(values: Array, digits: int) -> str:
     return " ".join(f"{x:.{digits}f}" for x in values)
 
 

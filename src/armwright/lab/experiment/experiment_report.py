@@ -21,6 +21,9 @@ from armwright.packages import need
 from armwright.recording.pictures.html_page import MarkedCell, Page
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
     from armwright.identify.current_log import Log
     from armwright.lab.experiment.experiment_file import Experiment
     from armwright.robot.model import Robot
@@ -28,21 +31,21 @@ if TYPE_CHECKING:
 LINES = {NONE: ("0.75", 0.8), CONTROLLER: ("C1", 0.8), FRICTION: ("C0", 1.1)}
 
 
-def _figure(width: float, height: float) -> Any:
+def _figure(width: float, height: float) -> Figure:
     need("matplotlib", "plot", "drawing")
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def png(figure: Any) -> bytes:
+def png(figure: Figure) -> bytes:
     """The picture's bytes."""
     held = io.BytesIO()
     figure.savefig(held, dpi=110, format="png")
     return held.getvalue()
 
 
-def current_picture(logs: Sequence[Log], robot: Robot, found: FittedDrives) -> Any:
+def current_picture(logs: Sequence[Log], robot: Robot, found: FittedDrives) -> Figure:
     """Rigid-body torque over current, and with friction (004 figures 6.1 and 6.2), each joint."""
     tau, _, dry, qd, current, moving = current_rows(logs, robot)
     figure = _figure(11.0, 4.2)
@@ -75,7 +78,7 @@ def current_picture(logs: Sequence[Log], robot: Robot, found: FittedDrives) -> A
     return figure
 
 
-def wrench_picture(found: Compared, threshold: float) -> Any:
+def wrench_picture(found: Compared, threshold: float) -> Figure:
     """The six components of one run: sensor, estimates, and the detector's threshold on F_z."""
     figure = _figure(11.0, 8.0)
     axes = figure.subplots(6, 1, sharex=True)
@@ -99,7 +102,7 @@ def wrench_picture(found: Compared, threshold: float) -> Any:
     return figure
 
 
-def _outside(judged: Any) -> list[tuple[int, int]]:
+def _outside(judged: NDArray[np.bool_]) -> list[tuple[int, int]]:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], ~judged, [False]]).astype(int)))
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 

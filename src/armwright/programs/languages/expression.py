@@ -59,7 +59,7 @@ def number(cursor: Cursor, scope: Scope, what: str = "a number") -> float:
     return finite(cursor, _sum(cursor, scope, what), what, first)
 
 
-def finite(cursor: Cursor, value: Any, what: str, at: Token) -> float:
+def finite(cursor: Cursor, value: object, what: str, at: Token) -> float:
     """Return `value` if it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, float):
         cursor.fail(f"expected {what}", at=at, valid="a number")
@@ -70,7 +70,7 @@ def finite(cursor: Cursor, value: Any, what: str, at: Token) -> float:
     return value
 
 
-def evaluate(cursor: Cursor, scope: Scope, what: str = "a value") -> Any:
+def evaluate(cursor: Cursor, scope: Scope, what: str = "a value") -> object:
     """Read any expression."""
     cursor.deeper()
     value = _both(cursor, scope, what)
@@ -87,13 +87,13 @@ def condition(cursor: Cursor, scope: Scope) -> bool:
     return _truth(cursor, evaluate(cursor, scope, "a condition"), first)
 
 
-def _truth(cursor: Cursor, value: Any, at: Token) -> bool:
+def _truth(cursor: Cursor, value: object, at: Token) -> bool:
     if not isinstance(value, bool):
         cursor.fail("a condition must be true or false", at=at, valid="a comparison of known numbers, or a truth value")
     return value
 
 
-def _both(cursor: Cursor, scope: Scope, what: str) -> Any:
+def _both(cursor: Cursor, scope: Scope, what: str) -> object:
     value = _comparison(cursor, scope, what)
     while word := cursor.accept("and"):
         right = _truth(cursor, _comparison(cursor, scope, what), word)
@@ -101,7 +101,7 @@ def _both(cursor: Cursor, scope: Scope, what: str) -> Any:
     return value
 
 
-def _comparison(cursor: Cursor, scope: Scope, what: str) -> Any:
+def _comparison(cursor: Cursor, scope: Scope, what: str) -> object:
     negations = 0
     while cursor.accept("not"):
         negations += 1
@@ -117,7 +117,7 @@ def _comparison(cursor: Cursor, scope: Scope, what: str) -> Any:
     return value
 
 
-def _sum(cursor: Cursor, scope: Scope, what: str) -> Any:
+def _sum(cursor: Cursor, scope: Scope, what: str) -> object:
     cursor.deeper()
     value = _term(cursor, scope, what)
     while sign := cursor.accept("+", "-"):
@@ -127,7 +127,7 @@ def _sum(cursor: Cursor, scope: Scope, what: str) -> Any:
     return value
 
 
-def _term(cursor: Cursor, scope: Scope, what: str) -> Any:
+def _term(cursor: Cursor, scope: Scope, what: str) -> object:
     value = _sign(cursor, scope, what)
     while sign := cursor.accept("*", "/"):
         left, right = _pair(cursor, sign, value, _sign(cursor, scope, what))
@@ -137,11 +137,11 @@ def _term(cursor: Cursor, scope: Scope, what: str) -> Any:
     return value
 
 
-def _pair(cursor: Cursor, sign: Token, left: Any, right: Any) -> tuple[float, float]:
+def _pair(cursor: Cursor, sign: Token, left: object, right: object) -> tuple[float, float]:
     return finite(cursor, left, "a number before the sign", sign), finite(cursor, right, "a number behind it", sign)
 
 
-def _sign(cursor: Cursor, scope: Scope, what: str) -> Any:
+def _sign(cursor: Cursor, scope: Scope, what: str) -> object:
     first, negative = cursor.word, False
     while sign := cursor.accept("+", "-"):
         negative ^= sign.key == "-"
@@ -149,7 +149,7 @@ def _sign(cursor: Cursor, scope: Scope, what: str) -> Any:
     return -finite(cursor, value, what, first) if negative else value
 
 
-def _atom(cursor: Cursor, scope: Scope, what: str) -> Any:
+def _atom(cursor: Cursor, scope: Scope, what: str) -> object:
     word = cursor.word
     if word.kind == "number":
         cursor.take()
@@ -262,7 +262,7 @@ def repeat(
     leave()
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
     return type(a) is type(b) and bool(a == b)

@@ -328,7 +328,7 @@ class _KrlReader(KrlMoveReader):
         cursor.index = after
         self.calls -= 1
 
-    def atom(self, cursor: Cursor) -> Any:
+    def atom(self, cursor: Cursor) -> dict[str, Any] | str | None:
         """Read aggregates, #ENUMERATION and $NULLFRAME."""
         if cursor.at("{"):
             return aggregate(cursor, self.scope)

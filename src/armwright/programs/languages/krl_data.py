@@ -168,13 +168,13 @@ class Machine:
             return False
         return "a" not in value or (arc and self.system["$circ_type"] == "#path")
 
-    def amount(self, value: Any, key: str, at: Token) -> float:
+    def amount(self, value: object, key: str, at: Token) -> float:
         """Return one component as a number."""
         return finite(self.cursor, value, f"a number for {key.upper()}", at)
 
     # --- system variables ---------------------------------------------------------------------------------------------
 
-    def assign(self, name: Token, value: Any, at: Token) -> None:
+    def assign(self, name: Token, value: object, at: Token) -> None:
         """Set a system variable."""
         if name.key in NUMERIC:
             self.system[name.key] = finite(self.cursor, value, f"a number for {name.text}", at)

@@ -88,7 +88,7 @@ class RapidMoveReader:
         value = evaluate(self.cursor, self.scope, f"a {kind}")
         return self.typed(kind, value, at)
 
-    def typed(self, kind: str, value: Any, at: Token) -> Any:
+    def typed(self, kind: str, value: object, at: Token) -> Any:
         """Return a value as one of a type: bracketed numbers are taken apart."""
         if isinstance(value, list):
             if not hasattr(Parts, kind):
@@ -98,7 +98,7 @@ class RapidMoveReader:
             self.cursor.fail(f"this is no {kind}", at=at, valid=f"a {kind}: a declared name or […]")
         return value
 
-    def atom(self, cursor: Cursor) -> Any:
+    def atom(self, cursor: Cursor) -> list[object] | Pose | None:
         """Read bracketed values and shifted targets."""
         if cursor.accept("["):
             values = [evaluate(cursor, self.scope)]

@@ -41,7 +41,7 @@ class Parts:
         """Remember where errors belong."""
         self.draft, self.cursor, self.at = draft, draft.cursor, at
 
-    def items(self, value: Any, count: int, what: str) -> list[Any]:
+    def items(self, value: object, count: int, what: str) -> list[Any]:
         """Return the `count` items of a list."""
         if not isinstance(value, list):
             self.cursor.fail(f"expected {what}", at=self.at, valid=f"[…] of {count}")
@@ -50,24 +50,24 @@ class Parts:
             self.cursor.fail(f"{few} items, {len(value)}, for {what}", at=self.at, valid=f"[…] of {count}")
         return value
 
-    def numbers(self, value: Any, count: int, what: str) -> list[float]:
+    def numbers(self, value: object, count: int, what: str) -> list[float]:
         """Return the `count` numbers of a list."""
         return [finite(self.cursor, item, what, self.at) for item in self.items(value, count, what)]
 
-    def truth(self, value: Any, what: str) -> bool:
+    def truth(self, value: object, what: str) -> bool:
         """Return a truth value."""
         if not isinstance(value, bool):
             self.cursor.fail(f"expected TRUE or FALSE for {what}", at=self.at, valid="TRUE or FALSE")
         return value
 
-    def frame(self, value: Any, what: str) -> Array:
+    def frame(self, value: object, what: str) -> Array:
         """Return T (4, 4) of ``[[x,y,z],[w,x,y,z]]``."""
         xyz, wxyz = self.items(value, 2, f"{what}: [position, quaternion]")
         return pose_wxyz(
             self.cursor, self.at, self.numbers(xyz, 3, f"the position of {what}"), self.numbers(wxyz, 4, "a quaternion")
         )
 
-    def robtarget(self, value: Any) -> Pose:
+    def robtarget(self, value: object) -> Pose:
         """Return a place of the tool."""
         items = value if isinstance(value, list) else []
         if 2 <= len(items) < 4:
@@ -84,7 +84,7 @@ class Parts:
         self.draft.note(self.at.line, "the status of robtargets is kept, the branch follows by continuity", once=True)
         return Pose(T, status=tuple(int(n) for n in numbers))
 
-    def jointtarget(self, value: Any) -> Joints:
+    def jointtarget(self, value: object) -> Joints:
         """Return a posture."""
         robax, axes = self.items(value, 2, "a jointtarget: six angles, external axes")
         self.external(axes)
@@ -94,17 +94,17 @@ class Parts:
             self.at, joints_deg, [a if k else 0.0 for a, k in zip(degrees, known, strict=True)], known
         )
 
-    def external(self, value: Any) -> None:
+    def external(self, value: object) -> None:
         """Check external axes, which are left out."""
         if any(axis != UNUSED for axis in self.numbers(value, 6, "external axes")):
             self.draft.note(self.at.line, "external axes are left out", once=True)
 
-    def speeddata(self, value: Any) -> Speed:
+    def speeddata(self, value: object) -> Speed:
         """Return how fast to move."""
         v, w, _, _ = self.numbers(value, 4, "speeddata")
         return self.cursor.located(self.at, ToolRate, v / MM, None if w == UNUSED else w * DEG)
 
-    def zonedata(self, value: Any) -> Blend:
+    def zonedata(self, value: object) -> Blend:
         """Return what happens at the target."""
         items = self.items(value, 7, "zonedata")
         if self.truth(items[0], "finep"):
@@ -112,7 +112,7 @@ class Parts:
         position, orientation, _, angle = self.numbers(items[1:5], 4, "zonedata")
         return self.cursor.located(self.at, Distance, position / MM, orientation / MM, angle * DEG)
 
-    def loaddata(self, value: Any) -> Payload | None:
+    def loaddata(self, value: object) -> Payload | None:
         """Return a load; the centre is in whichever frame the load belongs to."""
         items = self.items(value, 6, "loaddata")
         (mass,) = self.numbers(items[:1], 1, "the mass of a load")
@@ -124,14 +124,14 @@ class Parts:
         inertia = R @ np.diag(moments) @ R.T if moments.any() else None
         return self.cursor.located(self.at, Payload, mass, com, inertia)
 
-    def tooldata(self, value: Any) -> Tool:
+    def tooldata(self, value: object) -> Tool:
         """Return a tool."""
         held, frame, load = self.items(value, 3, "tooldata")
         if not self.truth(held, "robhold"):
             self.cursor.fail("tools that stand beside the arm are not followed", at=self.at, valid="robhold = TRUE")
         return Tool(self.frame(frame, "a tool"), self.loaddata(load))
 
-    def wobjdata(self, value: Any) -> Array:
+    def wobjdata(self, value: object) -> Array:
         """Return a work object's frame, in the arm's base."""
         held, fixed, _, user, object_ = self.items(value, 5, "wobjdata")
         if self.truth(held, "robhold") or not self.truth(fixed, "ufprog"):

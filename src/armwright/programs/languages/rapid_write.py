@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from armwright.programs.program import (
 )
 from armwright.spatial import wxyz_from_rotation
 from armwright.types import Array
+
+if TYPE_CHECKING:
+    from armwright.programs.program import Blend, Speed
 
 NO_AXES = "[9E9,9E9,9E9,9E9,9E9,9E9]"
 
@@ -113,7 +116,7 @@ class _RapidWriter(ProgramWriter):
     def work_object(self, T: Array) -> str:
         return self.named("PERS wobjdata", f'[FALSE,TRUE,"",{_framed(T)},{_framed(np.eye(4))}]', "wobj")
 
-    def speed(self, speed: Any) -> str:
+    def speed(self, speed: Speed) -> str:
         if isinstance(speed, Duration):
             self.need(speed.seconds > 0.0, "a move that takes no time")
             return f"v1000\\T:={amount(speed.seconds)}"
@@ -124,7 +127,7 @@ class _RapidWriter(ProgramWriter):
         w = amount(UNUSED if speed.angular is None else speed.angular / DEG)
         return self.named("CONST speeddata", f"[{amount(speed.linear * MM)},{w},5000,1000]", "speed")
 
-    def zone(self, blend: Any) -> str:
+    def zone(self, blend: Blend) -> str:
         if isinstance(blend, Stop):
             return "fine"
         if not isinstance(blend, Distance):

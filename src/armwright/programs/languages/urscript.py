@@ -73,7 +73,7 @@ class Arguments:
         """Return where the argument stands; the call where it is not given."""
         return self.given[name][1] if name in self.given else self.call
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> object:
         """Return an argument that must be there."""
         if name not in self.given:
             self.cursor.fail(f"the call lacks {name!r}", at=self.call, valid=f"{name} = …")
@@ -342,7 +342,7 @@ class _UrscriptReader:
         cursor.index = after
         self.calls -= 1
 
-    def atom(self, cursor: Cursor) -> Any:
+    def atom(self, cursor: Cursor) -> object:
         """Read lists, poses and the functions of the language."""
         word = cursor.word
         if cursor.at("p") and cursor.ahead().key == "[":

@@ -37,15 +37,17 @@ from armwright.spatial import skew
 from armwright.spatial.linear import solve_from_last
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from armwright.dynamics.actuator_side import ActuatorSide
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Traced
+    from armwright.types import Array, Traced
 
 SIZE = 10
 
 
-def point_mass(mass: float, com: Any = (0.0, 0.0, 0.0)) -> Any:
+def point_mass(mass: float, com: Sequence[float] | Array = (0.0, 0.0, 0.0)) -> Array:
     """Return the payload (10,) of a point mass [kg] at `com` (3,) in the tool frame [m].
 
     Example:
@@ -54,7 +56,7 @@ def point_mass(mass: float, com: Any = (0.0, 0.0, 0.0)) -> Any:
     return np.array([mass, *com, *[0.0] * 6], dtype=np.float64)
 
 
-def loaded(tree: Tree, payload: Any) -> Tree:
+def loaded(tree: Tree, payload: Traced) -> Tree:
     """Return the tree with the load joined to its tip; exact for tau, M and qdd of a regrouped tree, too."""
     tip = tree.tip
     if tip < 0:
@@ -74,16 +76,16 @@ def loaded(tree: Tree, payload: Any) -> Tree:
 class Limited(NamedTuple):
     """q̈ that happens, motor torques applied and wanted, 1.0 where a motor was at its limit; each (n,)."""
 
-    qdd: Any
-    torque: Any
-    wanted: Any
-    saturated: Any
+    qdd: Traced
+    torque: Traced
+    wanted: Traced
+    saturated: Traced
 
 
 Rule = Callable[["ActuatorSide", Any, Any], Limited]
 
 
-def full(side: ActuatorSide, qdd: Traced, limit: Any) -> Limited:
+def full(side: ActuatorSide, qdd: Traced, limit: Traced) -> Limited:
     """Clip the torques and take every acceleration from the clipped system: the limits hold always."""
     wanted = side.torque(qdd)
     over = np.abs(wanted) > limit
@@ -92,7 +94,7 @@ def full(side: ActuatorSide, qdd: Traced, limit: Any) -> Limited:
     return Limited(np.where(np.any(over), happens, qdd), torque, wanted, np.where(over, 1.0, 0.0))
 
 
-def partitioned(side: ActuatorSide, qdd: Traced, limit: Any) -> Limited:
+def partitioned(side: ActuatorSide, qdd: Traced, limit: Traced) -> Limited:
     """Keep the wish of every axis whose motor can follow; solve for the others with their torques at the limit.
 
     With S the saturated motors and U the rest, H_SS q̈_S = (±M − u′)_S − H_SU q̈_U; motors of U that this drives beyond
@@ -115,7 +117,7 @@ def partitioned(side: ActuatorSide, qdd: Traced, limit: Any) -> Limited:
     return Limited(np.where(bound, happens, qdd), np.where(bound, torque, wanted), wanted, np.where(at_limit, 1.0, 0.0))
 
 
-def unlimited(side: ActuatorSide, qdd: Traced, limit: Any) -> Limited:
+def unlimited(side: ActuatorSide, qdd: Traced, limit: Traced) -> Limited:
     """Take the wish as it is, and flag what the motors could not give: the program without Algorithm 1."""
     wanted = side.torque(qdd)
     return Limited(qdd, wanted, wanted, np.where(np.abs(wanted) > limit, 1.0, 0.0))
@@ -160,10 +162,10 @@ class Algorithm:
 class MotorState(NamedTuple):
     """State that a cycle hands on to the next, each (n,): position, speed, heat, and the last wished position."""
 
-    q: Any
-    qd: Any
-    heat: Any
-    wish: Any
+    q: Traced
+    qd: Traced
+    heat: Traced
+    wish: Traced
 
 
 class Cycle(NamedTuple):
@@ -178,16 +180,16 @@ class Cycle(NamedTuple):
         saturated, clipped: 1.0 where the motor was at its torque limit; where the wished speed was cut.
     """
 
-    q: Any
-    qd: Any
-    heat: Any
-    wish: Any
-    qdd: Any
-    torque: Any
-    wanted: Any
-    limit: Any
-    saturated: Any
-    clipped: Any
+    q: Traced
+    qd: Traced
+    heat: Traced
+    wish: Traced
+    qdd: Traced
+    torque: Traced
+    wanted: Traced
+    limit: Traced
+    saturated: Traced
+    clipped: Traced
 
 
 def cycle(
@@ -196,9 +198,9 @@ def cycle(
     algorithm: Algorithm,
     dt: float,
     state: MotorState,
-    q_next: Any,
+    q_next: Traced,
     wrench: Traced | None = None,
-    payload: Any = None,
+    payload: Traced | None = None,
     friction: Traced | None = None,
     torque: Traced | None = None,
 ) -> Cycle:

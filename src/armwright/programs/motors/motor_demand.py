@@ -12,7 +12,7 @@ from armwright.errors import InputError
 from armwright.programs.motors.motor_cycle import SIZE, period
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from armwright.robot.model import Robot
     from armwright.types import Array
@@ -100,7 +100,7 @@ class Demand:
         if cycles < 0:
             raise InputError(f"held: cycles must be ≥ 0, got {cycles}")
 
-        def longer(rows: Any) -> Any:
+        def longer(rows: NDArray[Any]) -> Any:
             return np.concatenate([rows, np.repeat(rows[-1:], cycles, axis=0)])
 
         return replace(self, q=longer(self.q), **{name: longer(rows) for name, rows in self._rows().items()})
@@ -152,7 +152,7 @@ def fits(demand: Demand, robot: Robot) -> Demand:
     return demand
 
 
-def _finite(value: Any, what: str) -> Array:
+def _finite(value: ArrayLike, what: str) -> Array:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:

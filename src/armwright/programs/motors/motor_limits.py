@@ -176,5 +176,5 @@ def _parts(actuators: Actuators) -> dict[str, Any]:
     return {name: getattr(actuators, name) for name in Actuators.__dataclass_fields__}
 
 
-def _named(robot: Robot, which: Any) -> str:
+def _named(robot: Robot, which: NDArray[np.bool_]) -> str:
     return ", ".join(f"joint {joint.name!r}" for joint, chosen in zip(robot.joints, which, strict=True) if chosen)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
+    from armwright.types import Array
 
 OPTIONS = ("wrench", "payload", "friction", "torque")
 """Inputs of a cycle that are traced only if someone sets them."""
@@ -131,7 +132,7 @@ def cycle_kernel(
     return make_kernel(named)
 
 
-def start(q: Any) -> MotorState:
+def start(q: ArrayLike) -> MotorState:
     """Return the state of an arm at rest at q (n,) with cold motors."""
     still = np.zeros_like(np.asarray(q, dtype=np.float64))
     return MotorState(np.asarray(q, dtype=np.float64), still, still, np.asarray(q, dtype=np.float64))
@@ -281,7 +282,7 @@ def _lanes(
     return plan.drives, record
 
 
-def _table(demand: Demand, inputs: tuple[str, ...]) -> Any:
+def _table(demand: Demand, inputs: tuple[str, ...]) -> Array:
     """Return rows of q_next and the loads that are set (T, columns); a demand without a load has a load of zero."""
     columns: list[Any] = [demand.q[1:]]
     for name, size in (("wrench", 6), ("payload", 10)):
@@ -303,7 +304,7 @@ def _result(robot: Robot, drives: Drives, demand: Demand, record: Any, algorithm
     return MotorRun(robot=robot, demand=demand, drives=drives, algorithm=algorithm, **parts, **flags)
 
 
-def _factors(value: Any, what: str, size: int) -> Any:
+def _factors(value: ArrayLike | None, what: str, size: int) -> Array | None:
     if value is None:
         return None
     rows = np.asarray(value, dtype=np.float64)

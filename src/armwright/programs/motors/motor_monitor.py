@@ -31,7 +31,7 @@ from armwright.programs.motors.motor_cycle import SIZE, Algorithm, Cycle, MotorS
 from armwright.programs.motors.motor_loop import cycle_plan
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from armwright.programs.motors.motor_demand import Demand
     from armwright.programs.motors.motor_limits import Basis
@@ -54,10 +54,10 @@ class MotorSample(NamedTuple):
     """
 
     t: float
-    q: Any
-    wrench: Any = None
-    payload: Any = None
-    measured: tuple[Any, Any] | None = None
+    q: ArrayLike
+    wrench: ArrayLike | None = None
+    payload: ArrayLike | None = None
+    measured: tuple[ArrayLike, ArrayLike] | None = None
     arrived: float | None = None
 
 
@@ -248,10 +248,10 @@ class MotorMonitor:
     def __call__(
         self,
         t: float,
-        q: Any,
-        wrench: Any = None,
-        payload: Any = None,
-        measured: tuple[Any, Any] | None = None,
+        q: ArrayLike,
+        wrench: ArrayLike | None = None,
+        payload: ArrayLike | None = None,
+        measured: tuple[ArrayLike, ArrayLike] | None = None,
         arrived: float | None = None,
     ) -> Reading:
         """Take one sample; see `MotorSample` for its parts and the module docstring for the outcome."""
@@ -285,7 +285,7 @@ class MotorMonitor:
         self.lost += lost
         return Reading(status, max(self._cycle, 0), lost, age, self._row, self._n)
 
-    def _begin(self, t: float, q: Any) -> str:
+    def _begin(self, t: float, q: ArrayLike) -> str:
         """Stand still at q at time t."""
         start = self._position(q)
         if start is None:
@@ -305,14 +305,20 @@ class MotorMonitor:
         """Put the state back to what the last reading says."""
         self._state[:] = self._row[: self._state.size]
 
-    def _position(self, q: Any) -> Array | None:
+    def _position(self, q: ArrayLike) -> Array | None:
         try:
             array = np.array(q, dtype=np.float64)
         except (TypeError, ValueError):
             return None
         return array if array.shape == (self._n,) else None
 
-    def _run(self, q: Any, wrench: Any, payload: Any, measured: Any) -> str:
+    def _run(
+        self,
+        q: ArrayLike,
+        wrench: ArrayLike | None,
+        payload: ArrayLike | None,
+        measured: tuple[ArrayLike, ArrayLike] | None,
+    ) -> str:
         """Run one cycle; what cannot be run leaves everything as it was."""
         try:
             self._q[:] = q
@@ -331,7 +337,15 @@ class MotorMonitor:
         self._row = self._record.copy()
         return "cycle"
 
-    def _bridge(self, gap: int, t: float, q: Any, wrench: Any, payload: Any, measured: Any) -> tuple[str, int]:
+    def _bridge(
+        self,
+        gap: int,
+        t: float,
+        q: ArrayLike,
+        wrench: ArrayLike | None,
+        payload: ArrayLike | None,
+        measured: tuple[ArrayLike, ArrayLike] | None,
+    ) -> tuple[str, int]:
         """Fill `gap` − 1 missing cycles on a straight line to q, then run its own; or restart."""
         if gap - 1 > self.max_gap:
             return self._begin(t, q), 0

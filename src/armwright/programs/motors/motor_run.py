@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -246,7 +246,7 @@ def summarise(run: MotorRun, move: int | None = None) -> MoveSummary:
         raise InputError(f"the run has no move {move}; it has {known}")
     dt = run.demand.dt
 
-    def largest(values: Any) -> Any:
+    def largest(values: Array) -> Array:
         return np.abs(values[rows]).max(axis=0)
 
     torque, speed = largest(run.torque_use), largest(run.speed_use)

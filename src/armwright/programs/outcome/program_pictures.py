@@ -17,6 +17,9 @@ from armwright.recording.pictures.skeleton import camera_for, capsules, upright
 from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, compact_png
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from armwright.programs.motors import MotorRun
     from armwright.programs.outcome.program_run import ProgramRun
     from armwright.robot.model import Robot
@@ -28,7 +31,7 @@ NOTICED = 1e-4  # [m] of deviation that is drawn
 MOST_CURVE_POINTS = 20_000  # of a curve or a scatter
 
 
-def draw(outcome: ProgramRun, view: str, path: str | Path | None = None) -> Any:
+def draw(outcome: ProgramRun, view: str, path: str | Path | None = None) -> Figure:
     """Draw one view (see `VIEWS`) into a matplotlib Figure, and save it where `path` says."""
     if view not in VIEWS:
         raise InputError(f"view: {view!r} is unknown; there are {', '.join(VIEWS)}")
@@ -47,7 +50,7 @@ def png(outcome: ProgramRun, view: str, dpi: int = 120) -> bytes:
         return compact_png(VIEWS[view](outcome), dpi)
 
 
-def _figure(height: float) -> Any:
+def _figure(height: float) -> Figure:
     figure = need("matplotlib.figure", "plot", "drawing a report").Figure(
         figsize=(FIGURE_WIDTH, height), layout="constrained"
     )
@@ -60,7 +63,7 @@ def _every(count: int) -> slice:
     return slice(None, None, max(1, -(-count // MOST_CURVE_POINTS)))
 
 
-def torque_speed(outcome: ProgramRun) -> Any:
+def torque_speed(outcome: ProgramRun) -> Figure:
     """Draw one panel per motor: what was asked and given over the motor's speed, and the box of its limits."""
     run, wished, n = outcome.motors, outcome.wished, outcome.robot.n
     columns = min(n, 3)
@@ -90,7 +93,7 @@ def torque_speed(outcome: ProgramRun) -> Any:
     return figure
 
 
-def _box(axes: Any, run: MotorRun, j: int) -> None:
+def _box(axes: Axes, run: MotorRun, j: int) -> None:
     """Draw the limits of one motor: torque over speed, closed where a speed limit is known."""
     drives = run.drives
     top = drives.actuators.speed_limit[j] if drives.basis == "motors" else drives.speed[j]
@@ -111,7 +114,7 @@ def _box(axes: Any, run: MotorRun, j: int) -> None:
             axes.plot([x[side]] * 2, [-y[side], y[side]], color=LIMIT, lw=0.9)
 
 
-def _overlay(outcome: ProgramRun, what: list[tuple[str, Array, Array, Array | None]]) -> Any:
+def _overlay(outcome: ProgramRun, what: list[tuple[str, Array, Array, Array | None]]) -> Figure:
     """Draw one row per joint and one column per quantity: with Algorithm 1 over without."""
     n, run = outcome.robot.n, outcome.motors
     figure = _figure(1.25 * n + 0.5)
@@ -139,7 +142,7 @@ def _overlay(outcome: ProgramRun, what: list[tuple[str, Array, Array, Array | No
     return figure
 
 
-def torques(outcome: ProgramRun) -> Any:
+def torques(outcome: ProgramRun) -> Figure:
     """Draw motor torques and joint accelerations with and without Algorithm 1 (001, Fig. A6)."""
     run, wished = outcome.motors, outcome.wished
     motor = "motor torque [N·m]" if outcome.basis == "motors" else "joint torque [N·m]"
@@ -152,7 +155,7 @@ def torques(outcome: ProgramRun) -> Any:
     )
 
 
-def speeds(outcome: ProgramRun) -> Any:
+def speeds(outcome: ProgramRun) -> Figure:
     """Draw joint speeds and positions with and without Algorithm 1 (001, Fig. A7)."""
     run, wished = outcome.motors, outcome.wished
     limit = np.broadcast_to(run.drives.speed, run.qd.shape)
@@ -165,7 +168,7 @@ def speeds(outcome: ProgramRun) -> Any:
     )
 
 
-def path(outcome: ProgramRun) -> Any:
+def path(outcome: ProgramRun) -> Figure:
     """Draw the tool's path as asked, coloured by the use of the most used motor, and where the tool really went."""
     lines = need("matplotlib.collections", "plot", "drawing a report")
     colors = need("matplotlib.colors", "plot", "drawing a report")
@@ -200,7 +203,7 @@ def path(outcome: ProgramRun) -> Any:
     return figure
 
 
-def tool_speed(outcome: ProgramRun) -> Any:
+def tool_speed(outcome: ProgramRun) -> Figure:
     """Draw the speed of the tool over the length of its path; moves numbered, flagged cycles marked."""
     run = outcome.motors
     figure = _figure(2.8)
@@ -238,7 +241,7 @@ def tool_speed(outcome: ProgramRun) -> Any:
     return figure
 
 
-def reactions(outcome: ProgramRun) -> Any:
+def reactions(outcome: ProgramRun) -> Figure:
     """Draw force and moment through every joint, with the accelerations that happened."""
     run = outcome.motors
     figure = _figure(3.0)

@@ -21,19 +21,22 @@ import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from armwright.choices import FORMATS
 from armwright.errors import ArmwrightError, InputError
 from armwright.files import Uninterrupted, draft_folder, open_regular
 from armwright.recording.recording import Recording
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
 MAX_BYTES = 8 * 2**30
 # a file may unpack to this many bytes, or this many times its own size; we write without packing
 UNPACKED, TIMES = 64 * 2**20, 16
 
 
-def module_for(path: Path) -> Any:
+def module_for(path: Path) -> ModuleType:
     """Return the module that reads and writes files of this suffix."""
     return FORMATS.find(
         path.suffix.lower(), lambda valid: InputError(f"{path}: unknown suffix {path.suffix!r}; valid: {valid}")

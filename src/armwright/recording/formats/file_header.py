@@ -195,7 +195,7 @@ def _wrong(tail: Mapping[str, Any], columns: tuple[Column, ...], time: Array, bl
     return ""
 
 
-def _robot(sheet: Any, where: str) -> Robot | None:
+def _robot(sheet: object, where: str) -> Robot | None:
     if not isinstance(sheet, str) or not sheet:
         return None
     from armwright.robot.sheet.sheet_read import robot_from_text

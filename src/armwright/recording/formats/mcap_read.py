@@ -24,6 +24,8 @@ from armwright.recording.formats import file_header as meta
 from armwright.recording.formats.protobuf import sample_layout
 
 if TYPE_CHECKING:
+    from mcap.records import Chunk
+
     from armwright.recording.recording import Recording
     from armwright.types import Array
 
@@ -43,7 +45,7 @@ _PARTS = {
 _RECOVER = "load(..., recover=True) keeps what precedes"
 
 
-def records(path: Path, data: Any) -> Iterator[tuple[int, int, int]]:
+def records(path: Path, data: mmap.mmap) -> Iterator[tuple[int, int, int]]:
     """Yield (offset, kind, length) of the whole records of the data section, `DATA_END` last.
 
     A file that was cut short ends without `DATA_END`.
@@ -72,7 +74,7 @@ def records(path: Path, data: Any) -> Iterator[tuple[int, int, int]]:
         raise InputError(f"{path}, byte {at}: damaged, the end of the data is missing. {_RECOVER}")
 
 
-def _agrees(data: Any, start: int, kind: int, length: int, size: int) -> bool:
+def _agrees(data: mmap.mmap, start: int, kind: int, length: int, size: int) -> bool:
     """Return whether the parts within a record add up to its length, as far as they are in the file."""
     if kind not in _PARTS:
         return start + length <= size  # tells nothing of itself; no writer of ours that could be cut short writes it
@@ -100,7 +102,7 @@ def read(file: BinaryIO, path: Path, *, recover: bool, max_bytes: int) -> Record
 
 
 class _McapReader:
-    def __init__(self, path: Path, data: Any, recover: bool, max_bytes: int) -> None:
+    def __init__(self, path: Path, data: mmap.mmap, recover: bool, max_bytes: int) -> None:
         self.path, self.data, self.recover, self.left = path, data, recover, max_bytes
         self.records = need("mcap.records", "log", "reading .mcap")
         self.streams = need("mcap.stream_reader", "log", "reading .mcap")
@@ -176,7 +178,7 @@ class _McapReader:
         elif kind == CHUNK:
             self._chunk(where, record)
 
-    def _chunk(self, where: str, chunk: Any) -> None:
+    def _chunk(self, where: str, chunk: Chunk) -> None:
         kept = sum(len(part[0]) for part in self.parts)
         where = f"{where} (after sample {kept})"
         self.left -= chunk.uncompressed_size
@@ -222,7 +224,7 @@ class _McapReader:
         return b"".join(out)
 
 
-def packed_chunk(content: bytes, where: str) -> Any:
+def packed_chunk(content: bytes, where: str) -> Chunk:
     """Return the chunk that a record holds."""
     read = need("mcap.records", "log", "reading .mcap").Chunk.read
     stream = need("mcap.stream_reader", "log", "reading .mcap").ReadDataStream
@@ -232,7 +234,7 @@ def packed_chunk(content: bytes, where: str) -> Any:
         raise InputError(f"{where}: damaged chunk record ({error!r})") from None
 
 
-def unpacked(chunk: Any, where: str) -> bytes:
+def unpacked(chunk: Chunk, where: str) -> bytes:
     """Return the records of a chunk, of the length and with the checksum that it declares."""
     try:
         data = _unpacked(chunk)
@@ -247,7 +249,7 @@ def unpacked(chunk: Any, where: str) -> bytes:
     return data
 
 
-def _unpacked(chunk: Any) -> bytes:
+def _unpacked(chunk: Chunk) -> bytes:
     """Return the records of a chunk; no more than one byte beyond what it declares is ever unpacked."""
     most = chunk.uncompressed_size + 1
     data: bytes = chunk.data

@@ -29,6 +29,7 @@ from armwright.recording.formats.protobuf import (
 )
 
 if TYPE_CHECKING:
+    from mcap.records import McapRecord
     from numpy.typing import NDArray
 
     from armwright.recording.recording import Recording
@@ -195,7 +196,7 @@ class Sink:
         self._metadata.append(self._records.MetadataIndex(offset=at, length=len(content), name=name))
         return content
 
-    def _bytes(self, record: Any) -> bytes:
+    def _bytes(self, record: McapRecord) -> bytes:
         builder = self._builder()
         record.write(builder)
         return bytes(builder.end())

@@ -17,6 +17,8 @@ from armwright.errors import InputError, NotSupportedError
 from armwright.recording.formats import file_header as meta
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
     from armwright.recording.recording import Recording
 
 HEAD, TAIL = "armwright_head", "armwright_tail"
@@ -76,7 +78,7 @@ def read(file: BinaryIO, path: Path, *, recover: bool, max_bytes: int) -> Record
         raise InputError(f"{path}: damaged archive ({error})") from None
 
 
-def _member(path: Path, archive: zipfile.ZipFile, name: str, dtype: Any) -> Any:
+def _member(path: Path, archive: zipfile.ZipFile, name: str, dtype: DTypeLike) -> NDArray[Any]:
     """Return one array of the archive, read to its last byte: only then does the archive compare its checksum."""
     where = f"{path}: member {name!r}"
     try:

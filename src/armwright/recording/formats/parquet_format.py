@@ -42,7 +42,7 @@ def piece(content: Any) -> tuple[bytes, Any]:
     return head + _CHECK.pack(zlib.crc32(head)), content
 
 
-def pieces(path: Path, data: Any) -> Iterator[memoryview]:
+def pieces(path: Path, data: mmap.mmap) -> Iterator[memoryview]:
     """Yield the contents of the whole pieces in `data`, a buffer.
 
     Raises:
@@ -224,7 +224,7 @@ def _arrays(arrow: Any, time: Array, blocks: list[Array]) -> list[Any]:
     return [arrow.array(np.ascontiguousarray(values)) for values in series]
 
 
-def _batches(arrow: Any, path: Path, data: Any) -> tuple[Any, Iterator[Any]]:
+def _batches(arrow: Any, path: Path, data: mmap.mmap) -> tuple[Any, Iterator[Any]]:
     """Return the schema and the whole batches of a stream that may end anywhere."""
     if data[: len(MARK)] == MARK:
         found = pieces(path, data)

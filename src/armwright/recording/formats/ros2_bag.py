@@ -256,7 +256,7 @@ def _recording(path: Path, messages: list[_BagMessage], topic: str, robot: Robot
     return Recording((stamps - stamps[0]) * 1e-9, signals, robot=robot, settings=settings, outcome=outcome)
 
 
-def _joint_states(path: Path, data: Any) -> Iterator[_BagMessage]:
+def _joint_states(path: Path, data: mmap.mmap) -> Iterator[_BagMessage]:
     """Yield the messages of all topics of joint states."""
     schemas: dict[int, str] = {}
     topics: dict[int, str] = {}

@@ -18,6 +18,7 @@ from armwright.recording.pictures.skeleton import Camera, Capsules, band
 from armwright.recording.pictures.style import COLOURS
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
@@ -97,7 +98,7 @@ def with_post(arm: Capsules, floor: float) -> Capsules:
 class Scene:
     """A floor with one arm on it, drawn into `axes`; `pose` moves the arm."""
 
-    def __init__(self, axes: Any, arms: Capsules, camera: Camera, trace: Array | None = None) -> None:
+    def __init__(self, axes: Axes, arms: Capsules, camera: Camera, trace: Array | None = None) -> None:
         """Fit the view to all poses in `arms` (a batch, (T, k, 3)) and draw what does not move."""
         self.axes, self.camera, self.trace = axes, camera, trace
         collections = need("matplotlib.collections", "plot", "drawing an arm")

@@ -141,7 +141,7 @@ class Page:
         """Add a text with its line breaks."""
         return self.add(markup("<pre>{}</pre>", text))
 
-    def values(self, value: Any) -> Page:
+    def values(self, value: object) -> Page:
         """Add plain data (mappings, lists, arrays, numbers) as JSON; null where a number is not finite."""
         return self.verbatim(json.dumps(_plain(value), indent=2, ensure_ascii=False))
 

@@ -23,7 +23,8 @@ from armwright.recording.pictures.skeleton import camera_for, capsules
 from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, compact_png, mark_events
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, FigureBase
 
     from armwright.recording.recording import Recording
     from armwright.types import Array
@@ -160,11 +161,11 @@ def axis_label(name: str, unit: str) -> str:
     return f"{NAMES.get(name, name.replace('_', ' '))}" + (f" [{text}]" if text else "")
 
 
-def _frame(recording: Recording, axes: Any) -> None:
+def _frame(recording: Recording, axes: Axes) -> None:
     axes.set_xlim(recording.time[0], recording.time[-1] if recording.duration else recording.time[0] + 1.0)
 
 
-def _together(recording: Recording, name: str, part: Any) -> None:
+def _together(recording: Recording, name: str, part: FigureBase) -> None:
     axes = part.subplots()
     values, labels = recording.signals[name].flat(), recording.labels(name)
     for i, label in enumerate(labels):
@@ -188,7 +189,7 @@ def _together(recording: Recording, name: str, part: Any) -> None:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4, ncols=min(columns, 3))
 
 
-def _panels(recording: Recording, name: str, part: Any, rows: int, columns: int) -> None:
+def _panels(recording: Recording, name: str, part: FigureBase, rows: int, columns: int) -> None:
     values, labels = recording.signals[name].flat(), recording.labels(name)
     grid = part.subplots(rows, columns, sharex=True, squeeze=False)
     bounds = limits_of(recording.robot, name, values.shape[1])
@@ -222,7 +223,7 @@ def _panels(recording: Recording, name: str, part: Any, rows: int, columns: int)
         part.legend(handles=handles, loc="outside upper right", ncols=2, handlelength=2.0)
 
 
-def _limit(axes: Any, values: Array, lower: float, upper: float, unit: str) -> None:
+def _limit(axes: Axes, values: Array, lower: float, upper: float, unit: str) -> None:
     """Draw limits that the values come near as dashed lines with the forbidden side shaded; else write them down."""
     finite = values[np.isfinite(values)]
     if not finite.size or not (np.isfinite(lower) or np.isfinite(upper)):
@@ -245,7 +246,7 @@ def _limit(axes: Any, values: Array, lower: float, upper: float, unit: str) -> N
         axes.set_title(f"{text} {unit}", loc="right", fontsize=6.5, color=MUTED, pad=3)
 
 
-def _energy(recording: Recording, part: Any) -> None:
+def _energy(recording: Recording, part: FigureBase) -> None:
     axes = part.subplots()
     shown = [name for name in ("kinetic", "potential", "energy", "storage") if name in recording]
     if not shown:

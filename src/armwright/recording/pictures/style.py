@@ -14,12 +14,15 @@ import numpy as np
 from armwright.packages import need
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from armwright.recording.recording import Recording
 
 PALETTE_SIZE = 128
 
 
-def compact_png(figure: Any, dpi: int) -> bytes:
+def compact_png(figure: Figure, dpi: int) -> bytes:
     """Return a matplotlib figure as PNG with a palette.
 
     Args:
@@ -65,7 +68,7 @@ STYLE = {
 }
 
 
-def mark_events(recording: Recording, axes: Any, named: bool = True) -> None:
+def mark_events(recording: Recording, axes: Axes, named: bool = True) -> None:
     """Draw a dotted line at every event, and its name above the panel where there is room."""
     free = -np.inf
     for event in recording.events[:50]:
@@ -74,7 +77,11 @@ def mark_events(recording: Recording, axes: Any, named: bool = True) -> None:
         axes.axvline(event.time, color=MUTED, linewidth=0.7, linestyle=(0, (1, 2)), zorder=0.5)
         if named and event.time >= free:
             late = event.time > recording.time[-1] - 0.1 * recording.duration
-            place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "xytext": (0, 2)}
+            place: dict[str, Any] = {
+                "xycoords": ("data", "axes fraction"),
+                "textcoords": "offset points",
+                "xytext": (0, 2),
+            }
             side = "right" if late else "left"
             axes.annotate(event.name, (event.time, 1.0), va="bottom", ha=side, fontsize=6.5, color=MUTED, **place)
             free = event.time + recording.duration * (0.02 + 0.012 * len(event.name))

@@ -33,7 +33,9 @@ from armwright.recording.replay.scene_spec import robot_spec, world_spec
 from armwright.types import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
 
     from armwright.recording.recording import Recording
     from armwright.recording.replay.replay_stage import ReplayStage
@@ -57,7 +59,7 @@ class Packed:
         self._size += len(raw)
         return place
 
-    def text(self, content: Any) -> str:
+    def text(self, content: Mapping[str, Any]) -> str:
         """Return JSON and arrays as base64 of a gzip stream."""
         head = json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
         head += b" " * (-(len(head) + 4) % 8)
@@ -200,7 +202,7 @@ def packed(stage: ReplayStage) -> str:
     return pack.text(content)
 
 
-def _list(values: Any) -> Any:
+def _list(values: ArrayLike | None) -> list[Any] | None:
     return None if values is None else np.asarray(values).tolist()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from armwright.recording.recording import Recording
 from armwright.recording.signals import RecordedEvent, Signal
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from armwright.robot.model import Robot
     from armwright.types import Array
@@ -222,7 +222,7 @@ def _around(stage: ReplayStage, most: int) -> list[Array]:
     return [np.minimum(rows.ravel(), last), np.minimum(at, last)]
 
 
-def _kept(stage: ReplayStage, most: int) -> Any:
+def _kept(stage: ReplayStage, most: int) -> NDArray[np.int64] | None:
     count = len(stage.time)
     if count <= most:
         return None
