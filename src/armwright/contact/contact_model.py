@@ -238,7 +238,7 @@ def contact_wrench(
         pairs = contact_pairs(arm, world, parts)
         nb = len(arm.bodies)
 
-        def wrench(arm: Any, t: Traced, q: Traced, qd: Traced) -> Traced:
+        def wrench(arm: Robot | Tree, t: Traced, q: Traced, qd: Traced) -> Traced:
             return wrenches_of(arm, q, qd, pairs, slip_speed) if pairs else np.zeros((nb, 6))
 
         return wrench
