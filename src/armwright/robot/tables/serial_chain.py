@@ -200,7 +200,7 @@ def home_links(robot: Robot) -> tuple[list[Array], list[Array]]:
     return joints, links
 
 
-def chain_tool(robot: Robot, q: Any) -> Array:
+def chain_tool(robot: Robot, q: Array) -> Array:
     """Pose T_base_tool of a serial chain at q (n,), by plain multiplication."""
     T = robot.T_base_root
     for body, joint, amount in zip(robot.bodies, robot.joints, q, strict=True):
