@@ -101,7 +101,7 @@ def friction_sense(speed: Traced, load: Traced) -> Traced:
     return np.sign(moving) * np.sign(load)
 
 
-def _symmetric(K: Traced, weights: Any) -> Traced:
+def _symmetric(K: Traced, weights: Traced) -> Traced:
     """Kᵀ diag(weights) K, both halves the same expression."""
     n = len(K)
     half = [
@@ -112,8 +112,8 @@ def _symmetric(K: Traced, weights: Any) -> Traced:
 
 
 def joint_side(
-    arm: Robot | Tree, q: Traced, qd: Traced, wrench: Traced | None = None, *, dry: Any = None
-) -> tuple[Any, Any]:
+    arm: Robot | Tree, q: Traced, qd: Traced, wrench: Traced | None = None, *, dry: tuple[Traced, Traced] | None = None
+) -> tuple[Traced, Traced]:
     """H (n, n) and u′ (n,) of the links alone, by composite bodies and Newton–Euler: no rotors, no motor friction.
 
     Args:
