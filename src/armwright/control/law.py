@@ -94,7 +94,7 @@ class Law(TickFunction):
 class Action(NamedTuple):
     """What a law does at one instant: tau (n,) and the memory it keeps for the next."""
 
-    tau: Any
+    tau: Traced
     memory: dict[str, Any]
 
 

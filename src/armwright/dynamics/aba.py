@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 class ArticulatedJoint(NamedTuple):
     """What the sweeps need of one joint: U = (Uw, Uv), 1/D, reduced blocks in body axes and the same in parent axes."""
 
-    Uw: Any
-    Uv: Any
-    D_inverse: Any
+    Uw: Traced
+    Uv: Traced
+    D_inverse: Scalar
     locked: bool  # no rotor: the reduced body cannot resist along the axis, those entries are exactly 0
     I: Any  # noqa: E741 - the equation's name
     H: Any

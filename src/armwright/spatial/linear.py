@@ -41,9 +41,9 @@ def cross(a: Traced, b: Traced) -> Traced:
 class LTDL(NamedTuple):
     """Factors of A = LᵀDL: unit lower triangular L (n, n), pivots d (n,) and their reciprocals (n,)."""
 
-    L: Any
-    d: Any
-    d_inverse: Any
+    L: Traced
+    d: Traced
+    d_inverse: Traced
 
 
 def _is_zero(value: Scalar) -> bool:

@@ -101,9 +101,9 @@ _KINDS: dict[str, JointKind] = {"revolute": "revolute", "R": "revolute", "prisma
 class Placement(NamedTuple):
     """Where a joint sits: `Body.T_parent_joint`, `Body.axis`, `Body.T_joint_link`."""
 
-    T_parent_joint: Any
+    T_parent_joint: Array
     axis: Any
-    T_joint_link: Any
+    T_joint_link: Array
 
 
 class ChainHome(NamedTuple):
