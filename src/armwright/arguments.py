@@ -128,7 +128,7 @@ def _is_from_here(error: BaseException) -> bool:
     return True
 
 
-def numbers(value: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+def numbers(value: object, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return a copy as float64, or raise `InputError` naming `what`."""
     try:
         return np.array(value, dtype=np.float64)
@@ -136,12 +136,12 @@ def numbers(value: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
         raise InputError(f"{what} must be numbers, got {_short(value)}") from error
 
 
-def matrix_of(value: Any) -> Any:
+def matrix_of(value: object) -> Any:
     """Return the matrix of SciPy's ``Rotation`` (..., 3, 3) or ``RigidTransform`` (..., 4, 4); all else as it is."""
     return value.as_matrix() if hasattr(value, "as_matrix") else value
 
 
-def number(value: Any, what: str) -> float:
+def number(value: object, what: str) -> float:
     """Return one real number (infinities and NaN included), or raise `InputError` naming `what`."""
     array = numbers(value, what) if value is not None else np.zeros(0)
     if array.ndim:
@@ -149,7 +149,7 @@ def number(value: Any, what: str) -> float:
     return float(array)
 
 
-def _wrong_kind(value: Any, annotation: str) -> str:
+def _wrong_kind(value: object, annotation: str) -> str:
     if _fits(value, annotation):
         return ""
     wanted = " or ".join(kind for kind in _split(annotation, "|") if kind != "Tree")  # which only the library makes
@@ -159,7 +159,7 @@ def _wrong_kind(value: Any, annotation: str) -> str:
     return f"must be {wanted}, got {_short(value)}{hint}"
 
 
-def _wrong_value(value: Any, annotation: str) -> str:
+def _wrong_value(value: object, annotation: str) -> str:
     kinds = {kind.split("[")[0] for kind in _split(annotation, "|")}
     if value is None:
         return ""
@@ -176,7 +176,7 @@ def _wrong_value(value: Any, annotation: str) -> str:
     return ""
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:57]}..."
     return f"{text} ({type(value).__name__})"
 
@@ -193,11 +193,11 @@ def _split(text: str, mark: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def _fits(value: Any, annotation: str) -> bool:
+def _fits(value: object, annotation: str) -> bool:
     return any(_is(value, kind) for kind in _split(annotation, "|"))
 
 
-def _is(value: Any, kind: str) -> bool:
+def _is(value: object, kind: str) -> bool:
     name, _, inner = kind.strip("'\"").removesuffix("]").partition("[")
     name = name.rsplit(".", 1)[-1]
     if name in ("Any", "object", "bool", "Traced"):
@@ -222,14 +222,14 @@ def _is(value: Any, kind: str) -> bool:
     return _is_named(value, name)
 
 
-def _is_numeric(value: Any) -> bool:
+def _is_numeric(value: object) -> bool:
     try:
         return np.asarray(value).dtype.kind in "iufb"
     except (TypeError, ValueError):
         return False
 
 
-def _is_named(value: Any, name: str) -> bool:
+def _is_named(value: object, name: str) -> bool:
     """Return whether a value is of the class, union or choice of texts that has this name in the library."""
     if any(kind.__name__ == name for kind in type(value).__mro__):
         return True

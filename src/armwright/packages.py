@@ -6,12 +6,13 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from armwright.errors import NotSupportedError
 
 
-def need(module: str, extra: str, purpose: str) -> Any:
+def need(module: str, extra: str, purpose: str) -> ModuleType:
     """Import `module`, or say which extra brings it."""
     try:
         return importlib.import_module(module)

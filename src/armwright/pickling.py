@@ -72,7 +72,7 @@ class _Partial:
     keywords: dict[str, Any]
 
 
-def _sent(value: Any, what: str) -> Any:
+def _sent(value: object, what: str) -> object:
     """What is pickled in place of `value`."""
     if isinstance(value, functools.partial):
         args = tuple(_sent(part, what) for part in value.args)

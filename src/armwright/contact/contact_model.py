@@ -37,7 +37,7 @@ from armwright.world.world import World, check_base
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 FADE = 1e-4
 """Depth over which damping fades in, δ_0 [m], so that the force does not jump when contact begins: a tenth of what a
@@ -70,11 +70,11 @@ class Touch(NamedTuple):
     `lever` is the cheapest point on the force's line of action.
     """
 
-    point: Any
-    normal: Any
-    depth: Any
-    force: Any
-    lever: Any
+    point: Traced
+    normal: Traced
+    depth: Scalar
+    force: Traced
+    lever: Traced
 
 
 def reachable(robot: Robot, capsule: LinkCapsule, shape: Shape) -> bool:
@@ -238,7 +238,7 @@ def contact_wrench(
         pairs = contact_pairs(arm, world, parts)
         nb = len(arm.bodies)
 
-        def wrench(arm: Any, t: Traced, q: Traced, qd: Traced) -> Traced:
+        def wrench(arm: Robot | Tree, t: Traced, q: Traced, qd: Traced) -> Traced:
             return wrenches_of(arm, q, qd, pairs, slip_speed) if pairs else np.zeros((nb, 6))
 
         return wrench

@@ -114,7 +114,7 @@ def run_monitors(
     return out
 
 
-def _stack(value: Any, n: int, what: str) -> Array:
+def _stack(value: ArrayLike, n: int, what: str) -> Array:
     array = np.asarray(value, dtype=np.float64)
     if array.ndim not in (2, 3) or array.shape[-1] != n or 0 in array.shape:
         raise InputError(f"monitors: {what} must be (T, {n}) or (B, T, {n}), got {array.shape}")
@@ -134,7 +134,12 @@ def _times(t: ArrayLike, ticks: int) -> Array:
 
 
 def monitor_plan(
-    chain: tuple[Monitor, ...], robot: Robot, dt: float, shared: tuple[str, ...], lanes: tuple[str, ...], keep: Any
+    chain: tuple[Monitor, ...],
+    robot: Robot,
+    dt: float,
+    shared: tuple[str, ...],
+    lanes: tuple[str, ...],
+    keep: tuple[str, ...] | None,
 ) -> tuple[list[str], list[tuple[int, ...]], LoopPlan]:
     """Trace the chain into one stage, or take what an earlier call traced for this robot."""
     dt = float(f"{dt:.9g}")  # the same period from a longer recording is the same loop
@@ -146,7 +151,12 @@ def monitor_plan(
 
 
 def _traced(
-    chain: tuple[Monitor, ...], robot: Robot, dt: float, shared: tuple[str, ...], lanes: tuple[str, ...], keep: Any
+    chain: tuple[Monitor, ...],
+    robot: Robot,
+    dt: float,
+    shared: tuple[str, ...],
+    lanes: tuple[str, ...],
+    keep: tuple[str, ...] | None,
 ) -> tuple[list[str], list[tuple[int, ...]], LoopPlan]:
     n, tree = robot.n, tree_of(robot, regroup=True)
     start = [initial_memory(monitor, n) for monitor in chain]

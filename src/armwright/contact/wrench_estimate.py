@@ -24,7 +24,7 @@ from armwright.spatial import ltdl_solve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
@@ -58,7 +58,7 @@ class WrenchEstimate(NamedTuple):
     wrench: Array
     condition: Array
     observable: Array
-    rank: Any
+    rank: NDArray[np.int64]
     reliable: Any
     residual: Array
 

@@ -34,8 +34,8 @@ MARGIN = 1e-9  # of the spectral radius above 1 that counts as rounding
 class Gains(NamedTuple):
     """Position and velocity gains, scalars or (n,)."""
 
-    kp: Any
-    kd: Any
+    kp: Array
+    kd: Array
 
 
 @names_culprit

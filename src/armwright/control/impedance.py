@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 
-def _six(value: Any) -> Traced:
+def _six(value: Scalar) -> Traced:
     """A gain as six values."""
     return value * np.ones(6)
 

@@ -94,7 +94,7 @@ class Law(TickFunction):
 class Action(NamedTuple):
     """What a law does at one instant: tau (n,) and the memory it keeps for the next."""
 
-    tau: Any
+    tau: Traced
     memory: dict[str, Any]
 
 
@@ -203,7 +203,7 @@ def _instant(
     return signals, check_gains(law, n), kept
 
 
-def _sized(value: Any, size: int, what: str) -> Scalar:
+def _sized(value: ArrayLike, size: int, what: str) -> Scalar:
     array = finite_numbers(value, what)
     if array.shape != ((size,) if size else ()):
         raise InputError(f"{what}: expected {f'shape ({size},)' if size else 'a scalar'}, got {array.shape}")

@@ -29,11 +29,11 @@ ROTATION_VECTOR = "rotation vector"
 class TaskError(NamedTuple):
     """Tool against reference, base axes: errors e and ed (6,), desired acceleration a (6,), J (6, n), drift J̇q̇ (6,)."""
 
-    e: Any
-    ed: Any
-    a: Any
-    J: Any
-    drift: Any
+    e: Traced
+    ed: Traced
+    a: Traced
+    J: Traced
+    drift: Traced
 
 
 def rotation_vector_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, goal: Traced | None = None) -> TaskError:

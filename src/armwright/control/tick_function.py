@@ -22,12 +22,16 @@ from armwright.motion.trajectory import Reference
 from armwright.pickling import Rebuilt
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from armwright.types import Array, Traced
 
 
-def gain(value: Any, name: str, *, size: int | None = None, positive: bool = False) -> Array:
+def gain(
+    value: ArrayLike | Sequence[ArrayLike], name: str, *, size: int | None = None, positive: bool = False
+) -> Array:
     """Return a gain as an array: finite, ≥ 0 (> 0 if `positive`), at most two axes, the last of length `size` (or 1).
 
     The number of joints is not known where a law is made; `armwright.control.law.check_gains` checks it later.
@@ -44,7 +48,7 @@ def gain(value: Any, name: str, *, size: int | None = None, positive: bool = Fal
     return array
 
 
-def choice(value: Any, name: str, valid: tuple[str, ...]) -> str:
+def choice(value: object, name: str, valid: tuple[str, ...]) -> str:
     """Return one of the `valid` words."""
     if value not in valid:
         raise InputError(f"{name}: expected one of {', '.join(map(repr, valid))}, got {value!r}")

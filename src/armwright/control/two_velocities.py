@@ -12,7 +12,7 @@ and Newton–Euler, run twice, needs no second form (Niemeyer and Slotine's recu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -50,9 +50,9 @@ def passive_regressor(arm: Robot | Tree, q: Traced, qd: Traced, qd_r: Traced, qd
 class Sliding(NamedTuple):
     """s, q̇_r and q̈_r, each (n,)."""
 
-    s: Any
-    qd_r: Any
-    qdd_r: Any
+    s: Traced
+    qd_r: Traced
+    qdd_r: Traced
 
 
 def sliding(q: Traced, qd: Traced, ref: Reference, lam: Scalar) -> Sliding:

@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.robot.step import Step
     from armwright.robot.tree import Tree
-    from armwright.types import Traced
+    from armwright.types import Scalar, Traced
 
 
 class ArticulatedJoint(NamedTuple):
     """What the sweeps need of one joint: U = (Uw, Uv), 1/D, reduced blocks in body axes and the same in parent axes."""
 
-    Uw: Any
-    Uv: Any
-    D_inverse: Any
+    Uw: Traced
+    Uv: Traced
+    D_inverse: Scalar
     locked: bool  # no rotor: the reduced body cannot resist along the axis, those entries are exactly 0
     I: Any  # noqa: E741 - the equation's name
     H: Any
@@ -53,14 +53,14 @@ class ArticulatedJoint(NamedTuple):
     W_parent: Any
 
 
-def _symmetric(xx: Traced, xy: Traced, xz: Traced, yy: Traced, yz: Traced, zz: Traced) -> Traced:
+def _symmetric(xx: Scalar, xy: Scalar, xz: Scalar, yy: Scalar, yz: Scalar, zz: Scalar) -> Traced:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def _reduced(S: Traced, u: Traced, b: Traced, zero: int | None) -> Traced:
     """S − u bᵀ for symmetric results; row and column `zero` vanish identically."""
 
-    def entry(r: int, c: int) -> Any:
+    def entry(r: int, c: int) -> Scalar:
         return 0.0 if zero in (r, c) else S[r, c] - u[r] * b[c]
 
     return _symmetric(entry(0, 0), entry(0, 1), entry(0, 2), entry(1, 1), entry(1, 2), entry(2, 2))

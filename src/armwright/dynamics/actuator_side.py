@@ -42,10 +42,10 @@ STANDING_MOTOR_SPEED = 1e-7
 class Motors(NamedTuple):
     """What the equations need of the motors: K (n, n), and per motor I_a, f_v, μ (n,), numbers or symbols."""
 
-    gear: Any
-    rotor_inertia: Any
-    viscous: Any
-    load_friction: Any
+    gear: Traced
+    rotor_inertia: Traced
+    viscous: Traced
+    load_friction: Traced
 
     @staticmethod
     def of(actuators: Actuators, friction: Scalar = 1.0) -> Motors:
@@ -58,8 +58,8 @@ class Motors(NamedTuple):
 class ActuatorSide(NamedTuple):
     """u_a = H q̈ + u on the motor side; `left` @ H = `A` is symmetric positive definite, if they are given."""
 
-    H: Any
-    u: Any
+    H: Traced
+    u: Traced
     left: Any = None
     A: Any = None
 
@@ -101,7 +101,7 @@ def friction_sense(speed: Traced, load: Traced) -> Traced:
     return np.sign(moving) * np.sign(load)
 
 
-def _symmetric(K: Traced, weights: Any) -> Traced:
+def _symmetric(K: Traced, weights: Traced) -> Traced:
     """Kᵀ diag(weights) K, both halves the same expression."""
     n = len(K)
     half = [
@@ -112,8 +112,8 @@ def _symmetric(K: Traced, weights: Any) -> Traced:
 
 
 def joint_side(
-    arm: Robot | Tree, q: Traced, qd: Traced, wrench: Traced | None = None, *, dry: Any = None
-) -> tuple[Any, Any]:
+    arm: Robot | Tree, q: Traced, qd: Traced, wrench: Traced | None = None, *, dry: tuple[Traced, Traced] | None = None
+) -> tuple[Traced, Traced]:
     """H (n, n) and u′ (n,) of the links alone, by composite bodies and Newton–Euler: no rotors, no motor friction.
 
     Args:
@@ -133,9 +133,9 @@ def joint_side(
 class MotorTorques(NamedTuple):
     """H_a (n, n), u′_a (n,) and the motor torques u_a (n,) of one state."""
 
-    H: Any
-    u: Any
-    torque: Any
+    H: Traced
+    u: Traced
+    torque: Traced
 
 
 def actuator_side(

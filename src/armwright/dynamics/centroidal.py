@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from armwright.graph.kernel import Kernel
+    from armwright.robot.kernels import TreeFunction
     from armwright.robot.model import Robot
     from armwright.types import Array, Traced
 
@@ -75,7 +77,7 @@ def centroidal_momentum(robot: Robot | Tree, q: ArrayLike, qd: ArrayLike) -> Arr
     return cast("Array", _kernel(robot, momentum, "centroidal_momentum")(q, qd))
 
 
-def _kernel(arm: Robot | Tree, function: Callable[..., Any], name: str) -> Any:
+def _kernel(arm: Robot | Tree, function: Callable[..., Any], name: str) -> Kernel | TreeFunction:
     if not isinstance(arm, Tree) and (wrong := robot_needed(arm)):
         raise InputError(wrong)
     require_mass(arm)

@@ -11,7 +11,7 @@ program, so the factors of M and the terms of ID are computed once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 class InverseDerivatives(NamedTuple):
     """∂tau/∂q, ∂tau/∂q̇, ∂tau/∂q̈ = M, each (n, n)."""
 
-    dtau_dq: Any
-    dtau_dqd: Any
-    dtau_dqdd: Any
+    dtau_dq: Traced
+    dtau_dqd: Traced
+    dtau_dqdd: Traced
 
 
 class ForwardDerivatives(NamedTuple):
     """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂tau = M⁻¹, each (n, n)."""
 
-    dqdd_dq: Any
-    dqdd_dqd: Any
-    dqdd_dtau: Any
+    dqdd_dq: Traced
+    dqdd_dqd: Traced
+    dqdd_dtau: Traced
 
 
 def _symbols(q: Traced) -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class Energy(NamedTuple):
     """Joules: kinetic (rotors included), potential (0 if all mass were at the base origin), and their sum."""
 
-    kinetic: Any
-    potential: Any
-    total: Any
+    kinetic: Traced
+    potential: Traced
+    total: Traced
 
 
 def kinetic_energy(arm: Robot | Tree, q: Traced, qd: Traced, *, rotors: bool = True) -> Traced:

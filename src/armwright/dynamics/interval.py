@@ -11,7 +11,7 @@ operation, fused ones included.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from armwright.errors import NotSupportedError
 from armwright.graph.kernel import Kernel, compile_function
 from armwright.graph.ops import Op
 from armwright.graph.traced_program import Node, TracedProgram
+
+if TYPE_CHECKING:
+    from armwright.types import Traced
 
 UNIT = 2.0**-53
 SINE_UNITS = 4.0
@@ -84,14 +87,14 @@ def _square(a: Range) -> Range:
     return Range(near * near, far * far)
 
 
-def _wave(function: Any, a: Range, crest: float) -> Range:
+def _wave(function: np.ufunc, a: Range, crest: float) -> Range:
     """Range of sin or cos: ±1 where a crest or trough lies inside, else the ends."""
     if a.point:
         value = float(function(a.lo))
         return Range(value, value)
     at_lo, at_hi = function(a.lo), function(a.hi)
 
-    def inside(position: float) -> Any:
+    def inside(position: float) -> Traced:
         return np.floor((a.hi - position) / TURN) >= (a.lo - position) / TURN
 
     top = np.where(inside(crest), 1.0, np.maximum(at_lo, at_hi))
@@ -99,7 +102,7 @@ def _wave(function: Any, a: Range, crest: float) -> Range:
     return Range(bottom, top)
 
 
-def _range(node: Node, known: list[Range], lo: Any, hi: Any) -> Range:
+def _range(node: Node, known: list[Range], lo: Traced, hi: Traced) -> Range:
     op, args, value = node
     parts = [known[k] for k in args]
     if op is Op.CONST:
@@ -148,7 +151,7 @@ class Enclosure:
             self._ranges, {"lo": (size,), "hi": (size,)}, name=f"{program.name}_range"
         )
 
-    def _ranges(self, lo: Any, hi: Any) -> Any:
+    def _ranges(self, lo: Traced, hi: Traced) -> tuple[Traced, Traced]:
         known: list[Range] = []
         for node in self.program.nodes:
             known.append(_range(node, known, lo, hi))

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 class LagrangeTerms(NamedTuple):
     """M q̈ + C q̇ + g = tau (rigid bodies alone): M (n, n), C (n, n) with Ṁ − 2C skew, g (n,)."""
 
-    M: Any
-    C: Any
-    g: Any
+    M: Traced
+    C: Traced
+    g: Traced
 
 
 def _mass(tree: Tree, frames: BodyFrames, masses: Masses) -> list[list[Traced]]:

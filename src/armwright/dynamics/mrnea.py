@@ -54,8 +54,8 @@ class Coefficients(NamedTuple):
 class Explicit(NamedTuple):
     """u = H q̈ + u′ (001 eq. 34): H (n, n) symmetric, u (n,) the bias u′; rigid bodies and external wrenches."""
 
-    H: Any
-    u: Any
+    H: Traced
+    u: Traced
 
 
 def _expanded(tree: Tree, frames: BodyFrames, masses: Masses, rates: list[Traced]) -> tuple[list[Traced], list[Traced]]:

@@ -169,9 +169,9 @@ def _gravity(tree: Tree, home: PoeHome, at: Exponentials) -> list[Traced]:
 class PoeTerms(NamedTuple):
     """M q̈ + C q̇ + g = tau (rigid bodies alone): M (n, n), C (n, n), g (n,)."""
 
-    M: Any
-    C: Any
-    g: Any
+    M: Traced
+    C: Traced
+    g: Traced
 
 
 def poe_equations(arm: Robot | Tree, q: Traced, qd: Traced) -> PoeTerms:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from armwright.dynamics.regressor import BaseParameters
     from armwright.graph import Kernel
+    from armwright.robot.kernels import TreeFunction
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -77,7 +78,7 @@ def _of(
 ) -> Callable[..., Any]:
     """Return the look-up of one traceable function; `options` are the names of its constants."""
 
-    def make(arm: Robot | Tree, place: str | None, *values: Any) -> Any:
+    def make(arm: Robot | Tree, place: str | None, *values: Any) -> Kernel | TreeFunction:
         if function is not regressor_of:  # which holds for any inertia
             _require_inertia(arm, name, forward=function is forward_derivatives)
         constants = dict(zip(options, values, strict=True))
@@ -92,7 +93,7 @@ def _require_inertia(arm: Robot | Tree, name: str, *, forward: bool) -> None:
         require_inertia(robot, name, forward=forward)
 
 
-def _place(arm: Robot | Tree, wrench: Any, *others: Any) -> str:
+def _place(arm: Robot | Tree, wrench: ArrayLike, *others: Any) -> str:
     """Tell a tool wrench (..., 6) from one wrench a body (..., nb, 6): the latter has one axis more than the batch."""
     if not isinstance(arm, Tree) and (wrong := robot_needed(arm)):
         raise InputError(wrong)
@@ -134,7 +135,7 @@ def inverse_dynamics_kernel(
     return cast("Kernel", _inverse(robot, wrench, method, gravity, friction, rotors, check_finite))
 
 
-def _inverse(arm: Robot | Tree, place: str | None, method: str, *options: bool) -> Any:
+def _inverse(arm: Robot | Tree, place: str | None, method: str, *options: bool) -> Kernel | TreeFunction:
     return _method(arm, "inverse", method, place, *options)
 
 
@@ -177,7 +178,7 @@ def forward_dynamics_kernel(
     return cast("Kernel", _forward(robot, wrench, method, gravity, friction, rotors, check_finite))
 
 
-def _forward(arm: Robot | Tree, place: str | None, method: str, *options: bool) -> Any:
+def _forward(arm: Robot | Tree, place: str | None, method: str, *options: bool) -> Kernel | TreeFunction:
     if method == "auto":
         method = _quickest(arm, place, *options)
     return _method(arm, "forward", method, place, *options)
@@ -197,7 +198,7 @@ def _quickest(arm: Robot | Tree, place: str | None, *options: bool) -> str:
     return min(("crba", "aba"), key=lambda name: _method(robot, "forward", name, place, *options).counts.flops)
 
 
-def _mass(arm: Robot | Tree, place: None, method: str, rotors: bool, check_finite: bool) -> Any:
+def _mass(arm: Robot | Tree, place: None, method: str, rotors: bool, check_finite: bool) -> Kernel | TreeFunction:
     function, options = find(arm, method, "mass")
     return kernel(arm, function, regroup=True, check_finite=check_finite, name="mass_matrix", rotors=rotors, **options)
 

@@ -19,6 +19,8 @@ from armwright.graph.ops import MEANING, Op
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from numpy.typing import NDArray
+
     from armwright.types import Symbolic
 
 
@@ -161,7 +163,7 @@ def has_symbols(*values: Symbolic) -> bool:
     return any(isinstance(item, Expr) for value in values for item in _items(value))
 
 
-def cells(value: Symbolic) -> Any:
+def cells(value: Symbolic) -> NDArray[np.object_]:
     """Return numbers, expressions, arrays and lists of either as an ordinary array of objects."""
     return np.asarray(value, dtype=object)
 

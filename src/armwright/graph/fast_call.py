@@ -19,7 +19,7 @@ import ctypes
 import struct
 import sysconfig
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from armwright.graph.emit.llvm_call import (
 )
 from armwright.graph.thread_pool import once
 from armwright.graph.traced_program import TracedProgram
+
+if TYPE_CHECKING:
+    from armwright.types import Array
 
 _PYARRAY_NEW = 93  # index in NumPy's exported C API table
 
@@ -99,7 +102,7 @@ def layout_is_known() -> bool:
         return False
 
 
-def data_word(array: Any) -> Any:
+def data_word(array: Array) -> Any:
     """Return the address of a word that holds the address of an array's data, as an argument for ctypes."""
     if layout_is_known():
         return id(array) + ARRAY["data"]

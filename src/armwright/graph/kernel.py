@@ -231,13 +231,13 @@ class Kernel:
                     result[...] = target
         return results[0] if p.single else tuple(results)
 
-    def inlined(self, *values: Symbolic) -> Any:
+    def inlined(self, *values: Symbolic) -> Symbolic:
         """Return the results for symbols: the program's nodes, made anew in the graph of the caller.
 
         Leading batch axes broadcast as in a call; numbers among the values are folded in.
         """
 
-        def one(*row: Symbolic) -> Any:
+        def one(*row: Symbolic) -> Symbolic:
             made = in_graph(self.program, row)
             return self.general_call(*row) if made is None else made  # None: numbers in a batch of symbols
 
@@ -340,11 +340,11 @@ class _RowRunner:
         return int(status)
 
 
-def _pointers(arrays: list[Any], row: int) -> Any:
+def _pointers(arrays: list[Any], row: int) -> ctypes.Array[ctypes.c_void_p]:
     return (ctypes.c_void_p * len(arrays))(*(a.ctypes.data + row * a.strides[0] for a in arrays))
 
 
-def _rows(array: Any, own: tuple[int, ...], batch: tuple[int, ...], size: int) -> Any:
+def _rows(array: Array, own: tuple[int, ...], batch: tuple[int, ...], size: int) -> Array:
     """View an array as (rows, size); a broadcast one keeps a single row (`run_rows` repeats it block by block)."""
     if own != batch:
         if prod(own) == 1:

@@ -18,11 +18,13 @@ from armwright.graph.expr import Expr, Graph, rebuilt
 from armwright.graph.ops import Op
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from armwright.graph.traced_program import ProgramSignal, TracedProgram
-    from armwright.types import Symbolic
+    from armwright.types import Array, Symbolic
 
 
-def as_float64(value: Any, what: str, shape: tuple[int, ...]) -> Any:
+def as_float64(value: Symbolic, what: str, shape: tuple[int, ...]) -> Array:
     """Convert to float64 without copying what already is; check the trailing shape."""
     try:
         array = np.asarray(value)
@@ -38,7 +40,7 @@ def as_float64(value: Any, what: str, shape: tuple[int, ...]) -> Any:
     return array
 
 
-def _check_tail(array: Any, what: str, shape: tuple[int, ...]) -> None:
+def _check_tail(array: NDArray[Any], what: str, shape: tuple[int, ...]) -> None:
     if array.shape[max(0, array.ndim - len(shape)) :] != shape:
         wanted = ", ".join(["...", *map(str, shape)])
         raise InputError(f"{what}: expected shape ({wanted}), got {array.shape}")
@@ -58,7 +60,7 @@ def batch_axes(
 
 def over_rows(
     function: Callable[..., Any], name: str, inputs: Sequence[ProgramSignal], values: Sequence[Symbolic]
-) -> Any:
+) -> Symbolic:
     """Call a function of one state with symbols or floats, once for every row of their batch axes.
 
     Args:
@@ -91,7 +93,7 @@ def _stacked(rows: Sequence[Symbolic], batch: tuple[int, ...]) -> Symbolic:
     return traced(array) if has_symbols(array) else array.astype(np.float64)
 
 
-def in_graph(program: TracedProgram, values: Sequence[Symbolic]) -> Any:
+def in_graph(program: TracedProgram, values: Sequence[Symbolic]) -> Symbolic:
     """Return the results of a program for one state: its nodes made anew in the graph of the symbols among `values`.
 
     None where there is no symbol at all.

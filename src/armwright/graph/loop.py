@@ -271,7 +271,7 @@ class Stepper:
         one = _CALL(compiled((_NAME,), _NAME, _thunk))
         self.step = partial(one, ctypes.c_void_p(ctypes.addressof(self._table)))
 
-    def slot(self, name: str) -> Any:
+    def slot(self, name: str) -> Array:
         """View of a slot (size,); writing to it changes the state."""
         start = self.plan.offset(name)
         return self.memory[start : start + self.plan.slots[name]]

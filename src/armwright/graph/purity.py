@@ -282,7 +282,7 @@ def pure(function: F) -> F:
     return function
 
 
-def is_trusted(function: Any) -> bool:
+def is_trusted(function: object) -> bool:
     """Return whether a function is the library's own with nothing of the user's inside, or vouched for."""
     if getattr(function, _MARK, False) or function is None:
         return True

@@ -25,7 +25,7 @@ from armwright.errors import InputError
 T = TypeVar("T")
 
 
-def fork_safe_lock(in_child: Callable[[], None] | None = None) -> Any:
+def fork_safe_lock(in_child: Callable[[], None] | None = None) -> threading.RLock:
     """Return a re-entrant lock that a fork waits for; `in_child` runs in the child before it is released there."""
     lock = threading.RLock()
 

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 class Moving(NamedTuple):
     """State of one body in base axes: rotation, origin, angular and linear velocity, and their derivatives."""
 
-    R: Any
-    p: Any
-    w: Any
-    v: Any
-    wd: Any
-    vd: Any
+    R: Traced
+    p: Traced
+    w: Traced
+    v: Traced
+    wd: Traced
+    vd: Traced
 
 
 def body_motion(tree: Tree, q: Traced, qd: Traced, qdd: Traced, bodies: list[int]) -> dict[int, Moving]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from armwright.graph.kernel import Kernel
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Array, Traced
+    from armwright.types import Array, Scalar, Traced
 
 SERIES_BELOW = 1e-8
 """Square of the angle [rad²] below which 1/φ² − cot(φ/2)/2φ is its limit 1/12: off by φ²/720, 1e-11; the formula
@@ -212,8 +212,8 @@ class AimError(NamedTuple):
 
     f: Traced
     J: Traced
-    position: Traced
-    rotation: Traced
+    position: Scalar
+    rotation: Scalar
 
 
 def measure(
@@ -243,7 +243,7 @@ def measure(
     return AimError(f, rows, position, rotation)
 
 
-def _norm(parts: list[Any]) -> Any:
+def _norm(parts: list[Any]) -> Scalar:
     if not parts:
         return 0.0
     v = np.array(parts)

@@ -20,7 +20,7 @@ from armwright.robot.kernels import as_robot, refuse_symbols
 from armwright.spatial.singular_values import left_singular
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
@@ -109,7 +109,7 @@ def _ellipsoid(J: Traced) -> tuple[Traced, Traced, Traced]:
     return found.U, half, np.prod(half)
 
 
-def _singular_values(robot: Robot | Tree, q: ArrayLike, frame: FrameLike) -> Any:
+def _singular_values(robot: Robot | Tree, q: ArrayLike, frame: FrameLike) -> NDArray[np.floating[Any]]:
     """Singular values (..., min(6, n)) of the geometric Jacobian, largest first, of numbers or symbols."""
     J = jacobian(robot, q, frame)
     if not has_symbols(J):

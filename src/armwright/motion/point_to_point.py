@@ -14,6 +14,7 @@ from armwright.motion.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+    from ruckig import InputParameter
 
     from armwright.types import Array
 
@@ -220,7 +221,7 @@ def jerk_limited(
     return _from_ruckig(found, ask)
 
 
-def _from_ruckig(found: Any, ask: Any) -> Trajectory:
+def _from_ruckig(found: Any, ask: InputParameter) -> Trajectory:
     """Union of all joints' switching times; each joint's constant jerks integrated exactly from its start."""
     T = float(found.duration)
     switches: list[Array] = []

@@ -33,7 +33,7 @@ from armwright.planning.waypoints import (
 
 
 @names_culprit
-def planner(name: str, **options: Any) -> Any:
+def planner(name: str, **options: Any) -> GridPlanner | JointPlanner:
     """Return a planner by name: a key of `GRID_PLANNERS` or `JOINT_PLANNERS`, with its options.
 
     >>> planner("hopfield")(np.zeros((5, 5), bool), (0, 0), (4, 4)).cost

@@ -25,6 +25,8 @@ from armwright.robot.tables.common_normal import frame_at, perpendicular
 from armwright.spatial import inverse
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -141,7 +143,7 @@ def _shared(robot: Robot) -> tuple[Any, CanonicalFrames]:
     return memo, make_once(memo.known, "frames", lambda: _frames(robot))
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> Hashable:
     return value.tobytes() if isinstance(value, np.ndarray) else value
 
 

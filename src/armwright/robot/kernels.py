@@ -139,11 +139,11 @@ def kernel(
 def _compiled(
     robot: Robot,
     function: Callable[..., Any],
-    shapes: Any,
+    shapes: Mapping[str, int | tuple[int, ...]] | None,
     regroup: bool,
     check_finite: bool,
     name: str | None,
-    constants: Any,
+    constants: Mapping[str, Any],
 ) -> Kernel:
     return compile(function, robot, shapes=shapes, regroup=regroup, check_finite=check_finite, name=name, **constants)
 

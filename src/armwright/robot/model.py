@@ -24,6 +24,8 @@ from armwright.robot.parts import Actuators, Body, ByContent, Frame, Joint, Meas
 from armwright.schema.toml_text import Source
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import ArrayLike
 
     from armwright.robot.tree import Tree
@@ -54,7 +56,7 @@ def memo_of(content: tuple[Any, ...]) -> Memo:
         return memo
 
 
-def make_once(known: dict[Hashable, Any], key: Hashable, make: Callable[[], Any]) -> Any:
+def make_once(known: dict[Hashable, T], key: Hashable, make: Callable[[], T]) -> T:
     """Make a result that is missing. Threads that ask for the same key wait for the one that makes it.
 
     There is one lock per key: a maker may ask for other keys, of this robot and of others, but never for its own.
@@ -295,21 +297,21 @@ class Robot(ByContent):
         return from_screws(screws, home, **parts)
 
     @classmethod
-    def from_urdf(cls, path_or_text: Any, **options: Any) -> Robot:
+    def from_urdf(cls, path_or_text: str | bytes | os.PathLike[str], **options: Any) -> Robot:
         """Read a URDF file or its text; see `armwright.robot.urdf.urdf_read.read_urdf`."""
         from armwright.robot.urdf.urdf_read import read_urdf
 
         return read_urdf(path_or_text, **options)
 
     @classmethod
-    def from_mjcf(cls, path_or_text: Any, **options: Any) -> Robot:
+    def from_mjcf(cls, path_or_text: str | bytes | os.PathLike[str], **options: Any) -> Robot:
         """Read an MJCF (MuJoCo XML) file or its text; see `armwright.robot.mjcf.mjcf_read.read_mjcf`."""
         from armwright.robot.mjcf.mjcf_read import read_mjcf
 
         return read_mjcf(path_or_text, **options)
 
     @classmethod
-    def from_sheet(cls, path: Any, **options: Any) -> Robot:
+    def from_sheet(cls, path: str | Path, **options: Any) -> Robot:
         """Read a TOML sheet; see `armwright.robot.sheet.sheet_read.read_sheet`."""
         from armwright.robot.sheet.sheet_read import read_sheet
 

@@ -91,7 +91,7 @@ def symbols(names: str) -> Symbolic:
     return made[0] if len(made) == 1 else made
 
 
-def entries(value: Any, shape: tuple[int, ...], what: str) -> NDArray[np.object_]:
+def entries(value: Symbolic, shape: tuple[int, ...], what: str) -> NDArray[np.object_]:
     """Return numbers, symbols, expressions of symbols and names of symbols as an object array of `shape`."""
     try:
         array = np.array(value, dtype=object)
@@ -106,7 +106,7 @@ def entries(value: Any, shape: tuple[int, ...], what: str) -> NDArray[np.object_
     return out
 
 
-def _entry(item: Any, what: str) -> Symbolic:
+def _entry(item: Symbolic, what: str) -> Symbolic:
     if isinstance(item, str):
         return _PARAMETERS.symbol(item)
     if isinstance(item, Expr) and item.graph is _PARAMETERS:
@@ -148,7 +148,7 @@ class Substitution:
         self.graph = known[0].graph if known else Graph()
         self.made: dict[int, Expr] = {}
 
-    def __call__(self, array: Any) -> Any:
+    def __call__(self, array: Symbolic) -> Symbolic:
         """Return an array of the same shape: floats if no symbol is left in it, else expressions and floats."""
         out = np.empty(np.shape(array), dtype=object)
         for index in np.ndindex(out.shape):
@@ -349,7 +349,7 @@ def symbolic_chain(
     )
 
 
-def _rows(table: Any, columns: str) -> Objects:
+def _rows(table: Symbolic, columns: str) -> Objects:
     n = len(table) if isinstance(table, Sequence | np.ndarray) else 0
     if n == 0:
         raise InputError(f"DH table: give at least one row of {columns}")
@@ -409,7 +409,7 @@ def planar(
     n = len(kinds)
     turns = [kind == "R" for kind in kinds]
 
-    def of(values: Any, letter: str, present: list[bool]) -> Any:
+    def of(values: Symbolic, letter: str, present: list[bool]) -> Objects:
         made = [symbols(f"{letter}{i + 1}") if present[i] else 0.0 for i in range(n)]
         return entries(made if values is None else values, (n,), letter)
 

@@ -29,7 +29,7 @@ from armwright.spatial import inverse
 
 if TYPE_CHECKING:
     from armwright.robot.parts import Actuators, Frame
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 CANONICAL, REGROUPED = "tree", "regrouped tree"  # where a robot keeps its two trees
 ROBOT_FIELDS = tuple(part.name for part in fields(Robot) if part.init)
@@ -112,7 +112,7 @@ def robot_of(tree: Tree) -> Robot | None:
     return robot if any(robot.known.get(key) is tree for key in (REGROUPED, CANONICAL)) else None
 
 
-def present(values: Any) -> bool:
+def present(values: Traced) -> bool:
     """Return whether some entry is not zero, or is a symbol, which may be anything."""
     return any(not isinstance(value, (int, float)) or value != 0.0 for value in np.ravel(values).tolist())
 

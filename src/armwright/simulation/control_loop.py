@@ -34,6 +34,8 @@ from armwright.simulation.lanes import Lanes, lanes_of
 from armwright.simulation.sensors import JointSensors, wrench_function
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from numpy.typing import ArrayLike
 
     from armwright.motion import Trajectory
@@ -281,7 +283,7 @@ Loop.__init__.__annotations__.update(keyword_types(LoopOptions))  # errors name 
 Loop.__init__ = names_culprit(Loop.__init__)  # type: ignore[method-assign]
 
 
-def _comparable(value: Any) -> Any:
+def _comparable(value: object) -> Hashable:
     """Return a hashable stand-in for an option, equal where both trace to the same code."""
     if isinstance(value, Law):
         gains = ((k, np.shape(v)[1:] if np.ndim(v) == 2 else v.tobytes()) for k, v in value.gains.items())
@@ -309,7 +311,7 @@ def _shapes_of(inputs: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]
     return shapes
 
 
-def _is_shape(shape: Any) -> bool:
+def _is_shape(shape: object) -> bool:
     return isinstance(shape, tuple | list) and all(isinstance(size, int) and size > 0 for size in shape)
 
 

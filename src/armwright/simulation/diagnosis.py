@@ -30,6 +30,8 @@ from armwright.simulation.system import System
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from armwright.simulation.running_loop import RunningLoop
     from armwright.types import Array, Traced
 
@@ -95,7 +97,7 @@ def unstable(linear: Linear) -> bool:
     return float(np.linalg.eigvals(linear.A + linear.B @ linear.K).real.max()) > IMPLAUSIBLE_RATE
 
 
-def _fastest(poles: Any) -> str:
+def _fastest(poles: NDArray[Any]) -> str:
     """Write the pole that is farthest from zero; one that swings with its imaginary part."""
     pole = complex(poles[int(np.argmax(np.abs(poles)))])
     return f"{pole.real:.0f}" if abs(pole.imag) < abs(pole.real) else f"{pole.real:.0f} ± {abs(pole.imag):.0f}i"

@@ -37,7 +37,7 @@ class FrictionModel(ABC):
         return np.zeros(len(qd))
 
 
-def _checked(model: Any, **positive: bool) -> None:
+def _checked(model: FrictionModel, **positive: bool) -> None:
     """Take the parameters as arrays; refuse negative or non-finite ones. Those marked True must be > 0."""
     for name, strict in positive.items():
         value = numbers(getattr(model, name), f"{type(model).__name__}: {name}")
@@ -147,7 +147,7 @@ class Dahl(FrictionModel):
                 raise InputError(f"Dahl: {name} must be finite, got {value}")
             object.__setattr__(self, name, value)
 
-    def torque(self, qd: Any, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Any, dict[str, Any]]:
+    def torque(self, qd: Traced, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Traced, dict[str, Traced]]:
         """See the class."""
         h = states["hysteresis"]
         hd = (qd - np.abs(qd) * h) / self.dahl

@@ -70,7 +70,7 @@ class Caller:
         if not is_finite(tau):
             raise SimulationError(not_a_torque(self.running, tau, t))
 
-    def _as_torque(self, answer: Any) -> Array:
+    def _as_torque(self, answer: object) -> Array:
         """Torque (n,) of whatever else the law returns; raise `InputError` if it is none."""
         try:
             tau = np.asarray(answer, dtype=np.float64)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from armwright.recording.writer import empty
 from armwright.simulation.step_stages import event_values, step_program
 
 if TYPE_CHECKING:
+    from armwright.graph.kernel import Kernel
     from armwright.graph.loop import LaneTable
     from armwright.graph.loop_plan import LoopPlan
     from armwright.graph.traced_program import TracedProgram
@@ -44,7 +45,7 @@ class StepCall:
         kernel: x, h, past, t, tau → outputs (for a held torque). index: of x among the outputs.
     """
 
-    def __init__(self, kernel: Any, program: TracedProgram) -> None:
+    def __init__(self, kernel: Kernel, program: TracedProgram) -> None:
         """Look up the order of inputs and outputs."""
         self.kernel, self.single = kernel, kernel.program.single
         self.order = [s.name for s in program.inputs]

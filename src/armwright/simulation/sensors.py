@@ -191,7 +191,7 @@ def force_sensor(robot: Robot, q: ArrayLike, wrench: ArrayLike) -> Traced:
 AXES = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
-def wrench_function(wrench: Any) -> Callable[..., Any] | None:
+def wrench_function(wrench: object) -> Callable[..., Any] | None:
     """Return the wrench of `simulate` as a function; a constant one, (6,) at the tool or (nb, 6), gives itself."""
     if wrench is None:
         return None
@@ -222,7 +222,7 @@ def tool_wrench(function: Callable[..., Any], arm: Robot | Tree, t: Traced, q: T
 
 
 @names_culprit
-def with_wrench(recording: Recording, wrench: Any) -> Recording:
+def with_wrench(recording: Recording, wrench: object) -> Recording:
     """Add the world's wrench on the tool (T, 6) [N, N m], base axes, at the tool, along a run.
 
     Args:

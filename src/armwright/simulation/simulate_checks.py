@@ -12,7 +12,9 @@ from armwright.errors import InputError
 from armwright.robot.model import Robot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike
 
     from armwright.types import Array
 
@@ -21,7 +23,7 @@ MOST_SUBSTEPS = 100_000
 PLAUSIBLE = 1e6  # rad, rad/s (m, m/s): beyond this a state is a slip of the pen, or a result of divergence
 
 
-def robots_of(robot: Any, what: str = "robot") -> list[Robot]:
+def robots_of(robot: object, what: str = "robot") -> list[Robot]:
     """Return the arms to simulate: one, or several that have joints."""
     arms = [robot] if isinstance(robot, Robot) else robot if isinstance(robot, (list, tuple)) else None
     if arms is None or not all(isinstance(arm, Robot) for arm in arms):
@@ -76,7 +78,7 @@ def check_parts(arm: Robot, parts: Mapping[str, tuple[Any, type]]) -> None:
                 raise InputError(f"simulate: {name}.{field.name} must have shape {words} for {arm.name!r}, got {shape}")
 
 
-def check_functions(events: Any, external: Any) -> None:
+def check_functions(events: Mapping[str, Callable[..., Any]] | None, external: Callable[..., Any] | None) -> None:
     """Check that what will be called can be."""
     for name, function in (events or {}).items():
         if not callable(function):
@@ -106,7 +108,7 @@ def check_rows(rows: float, columns: int, every: int) -> None:
         )
 
 
-def rows_of(value: Any, n: int, what: str) -> Array:
+def rows_of(value: ArrayLike, n: int, what: str) -> Array:
     """Return (B, n) from (n,) or (B, n) plausible numbers."""
     try:
         array = np.atleast_2d(np.asarray(value, dtype=np.float64))
@@ -129,7 +131,7 @@ def check_state(x0: Array, arm: Robot) -> None:
         )
 
 
-def seeds_of(seed: Any) -> list[int]:
+def seeds_of(seed: object) -> list[int]:
     """Return the seeds of the noise, one or one for each simulation."""
     values = np.ravel(np.asarray(seed))
     if len(values) == 0 or values.dtype.kind not in "iu" or (values < 0).any():

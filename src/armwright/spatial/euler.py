@@ -32,7 +32,7 @@ _TURNS = (rot_x, rot_y, rot_z)
 class EulerAngles(NamedTuple):
     """Angles (3,) [rad] in the order of the set's name; `degenerate` is true where a was chosen to be 0."""
 
-    angles: Any
+    angles: Traced
     degenerate: Any
 
 

@@ -23,8 +23,8 @@ class MassProperties(NamedTuple):
     """Mass [kg], centre of mass (3,) [m] and inertia (3, 3) about it, all in one frame."""
 
     mass: Any
-    com: Any
-    inertia: Any
+    com: Traced
+    inertia: Traced
 
 
 class TwoCylinders(NamedTuple):
@@ -32,7 +32,7 @@ class TwoCylinders(NamedTuple):
 
     heights: tuple[float, float]
     centres: tuple[float, float]
-    inertia: Any
+    inertia: Traced
 
 
 def _axis_index(axis: str) -> int:

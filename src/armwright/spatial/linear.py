@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armwright.types import Traced
+from armwright.types import Scalar, Traced
 
 
 def dot(a: Traced | Sequence[Traced], b: Traced | Sequence[Traced]) -> Traced:
@@ -41,12 +41,12 @@ def cross(a: Traced, b: Traced) -> Traced:
 class LTDL(NamedTuple):
     """Factors of A = LᵀDL: unit lower triangular L (n, n), pivots d (n,) and their reciprocals (n,)."""
 
-    L: Any
-    d: Any
-    d_inverse: Any
+    L: Traced
+    d: Traced
+    d_inverse: Traced
 
 
-def _is_zero(value: Any) -> bool:
+def _is_zero(value: Scalar) -> bool:
     """Return whether an entry is known to be zero: the number 0, or a symbol whose `is_zero` says so."""
     known = getattr(value, "is_zero", None)
     return bool(value == 0.0) if known is None else bool(known)
@@ -156,7 +156,7 @@ def determinant3(A: Traced) -> Traced:
     )
 
 
-def solve_from_last(A: Any, b: Any) -> Any:
+def solve_from_last(A: Traced, b: Traced) -> Traced:
     """Solve A x = b (n, n), (n,) by elimination from the last row to the first, without pivoting.
 
     Every trailing block of A must be regular; so it is where A is a mass matrix times a matrix that is nearly diagonal.

@@ -85,9 +85,9 @@ def axis_angle(axis: Traced, angle: Scalar) -> Traced:
 class Turn(NamedTuple):
     """Coefficients of the exponential at angle φ: sin φ/φ, (1 − cos φ)/φ², (φ − sin φ)/φ³."""
 
-    a: Any
-    b: Any
-    c: Any
+    a: Traced
+    b: Traced
+    c: Traced
 
 
 def _series(x: Traced, coefficients: tuple[float, ...]) -> Traced:

@@ -23,8 +23,8 @@ SWEEPS = 7
 class LeftSingular(NamedTuple):
     """Left singular vectors, column k of `U` (m, m) with value `s[k]`, and singular values `s` (m,), largest first."""
 
-    U: Any
-    s: Any
+    U: Traced
+    s: Traced
 
 
 def left_singular(A: Traced) -> LeftSingular:

@@ -7,7 +7,7 @@ make a twist of it, `chasles` finds it from a twist. Everything works on floats 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -114,10 +114,10 @@ class ScrewMotion(NamedTuple):
     The magnitude is the angle [rad]; for a pure translation the pitch is infinite and the magnitude a length [m].
     """
 
-    axis: Any
-    point: Any
-    pitch: Any
-    magnitude: Any
+    axis: Traced
+    point: Traced
+    pitch: Scalar
+    magnitude: Scalar
 
 
 def screw(point: Traced, direction: Traced, pitch: Scalar = 0.0) -> Traced:

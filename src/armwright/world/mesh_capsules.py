@@ -22,6 +22,8 @@ from armwright.world.arm_shapes import LinkShape
 from armwright.world.shapes import vector
 
 if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
+
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -171,7 +173,7 @@ def _pieces(shape: LinkShape, error: float | None) -> list[tuple[_Fit, float]]:
     return list(zip(fits, errors, strict=True))
 
 
-def _fit(points: Array, surface: Any) -> tuple[_Fit, float]:
+def _fit(points: Array, surface: cKDTree) -> tuple[_Fit, float]:
     """A capsule around points (n, 3), and how far it stands off the shape; `surface` is a tree of points on that."""
     from scipy.optimize import minimize
 
@@ -183,7 +185,7 @@ def _fit(points: Array, surface: Any) -> tuple[_Fit, float]:
     )
     _, _, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=True)
 
-    def volume(x: Any, axis: Array, side: Array, other: Array) -> float:
+    def volume(x: Array, axis: Array, side: Array, other: Array) -> float:
         return _around(few, axis + x[0] * side + x[1] * other).volume
 
     found: list[tuple[float, Array]] = []
@@ -249,7 +251,7 @@ def _spiral(count: int) -> Array:
     return np.stack([flat * np.cos(turn), flat * np.sin(turn), z], axis=1)
 
 
-def _stand_off(fit: _Fit, surface: Any) -> float:
+def _stand_off(fit: _Fit, surface: cKDTree) -> float:
     """Largest distance from points of the capsule's surface to the nearest of the points on the shape."""
     along = fit.end - fit.start
     length = float(np.linalg.norm(along))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import warnings
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +15,18 @@ from armwright.world.mesh_files import read_mesh_file
 from armwright.world.segments import UP, basis
 from armwright.world.shapes import Mesh
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from armwright.types import Array
+
 SPECK = 1e-9
 """Radius of the ball and of the capsule that stand for a point and a segment [m]."""
 
 
-def coal_module() -> Any:
+def coal_module() -> ModuleType:
     """Import coal, or say how to get it."""
     try:
         import coal
@@ -42,7 +49,7 @@ def _model(mesh: Mesh) -> Any:
     return model
 
 
-def _floats(value: Any, what: str) -> Any:
+def _floats(value: ArrayLike, what: str) -> Array:
     array = np.asarray(value)
     if array.dtype == object:
         raise NotSupportedError(
@@ -52,7 +59,7 @@ def _floats(value: Any, what: str) -> Any:
     return np.asarray(array, dtype=np.float64)
 
 
-def _nearest(mesh: Mesh, solid: Any, R: Any, p: Any) -> tuple[float, Any, Any]:
+def _nearest(mesh: Mesh, solid: Any, R: Array, p: Array) -> tuple[float, Array, Array]:
     """Return distance, nearest point on the mesh and on the solid."""
     coal = coal_module()
     request, result = coal.DistanceRequest(), coal.DistanceResult()
@@ -60,7 +67,7 @@ def _nearest(mesh: Mesh, solid: Any, R: Any, p: Any) -> tuple[float, Any, Any]:
     return float(far), np.array(result.getNearestPoint1()).ravel(), np.array(result.getNearestPoint2()).ravel()
 
 
-def winding(mesh: Mesh, point: Any) -> float:
+def winding(mesh: Mesh, point: ArrayLike) -> float:
     """Return how often the mesh winds around a point: 1 inside a closed mesh turned outwards, 0 outside."""
     corners = np.array(mesh.vertices)[np.array(mesh.triangles)] - np.asarray(point, dtype=np.float64)
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
@@ -70,7 +77,7 @@ def winding(mesh: Mesh, point: Any) -> float:
     return float(np.sum(np.arctan2(top, bottom)) / (2.0 * np.pi))
 
 
-def mesh_distance(mesh: Mesh, point: Any) -> tuple[Any, Any]:
+def mesh_distance(mesh: Mesh, point: ArrayLike) -> tuple[float, Array]:
     """Return signed distance [m] and outward normal (3,) of a closed mesh at one point (3,), floats."""
     p = _floats(point, f"shape {mesh.name!r}")
     coal = coal_module()
@@ -82,7 +89,7 @@ def mesh_distance(mesh: Mesh, point: Any) -> tuple[Any, Any]:
     return sign * far, n
 
 
-def nearest_to_mesh(mesh: Mesh, a: Any, d: Any) -> float:
+def nearest_to_mesh(mesh: Mesh, a: ArrayLike, d: ArrayLike) -> float:
     """Return s in 0…1 at which the segment a + s·d comes nearest to the mesh's surface, floats."""
     a, d = _floats(a, f"shape {mesh.name!r}"), _floats(d, f"shape {mesh.name!r}")
     size = float(np.linalg.norm(d))
@@ -137,7 +144,7 @@ def load_mesh(path: str | Path, *, name: str | None = None, scale: float = 1.0, 
         raise DescriptionError(str(error), where=str(file), rule="mesh") from None
 
 
-def _closed(faces: Any) -> bool:
+def _closed(faces: NDArray[np.int64]) -> bool:
     """Return whether every edge is used once in each direction."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     ahead, times = np.unique(edges, axis=0, return_counts=True)

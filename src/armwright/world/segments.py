@@ -7,12 +7,13 @@ at degenerate points (the centre of a sphere, the axis of a cylinder) as well.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from armwright.spatial.linear import dot
-from armwright.types import Traced
+from armwright.types import Scalar, Traced
 
 UP = (0.0, 0.0, 1.0)
 """Direction used where a point has none of its own."""
@@ -23,7 +24,7 @@ PARALLEL_SINE_SQUARED = 1e-14
 Distances then differ by less than 1e-7 of the length."""
 
 
-def direction(v: Traced, fallback: Any) -> tuple[Any, Any]:
+def direction(v: Traced, fallback: Iterable[float]) -> tuple[Traced, Traced]:
     """Return length and unit vector of v; below `ZERO_SEGMENT_LENGTH` the length is 0 and the direction `fallback`.
 
     Args:
@@ -50,7 +51,7 @@ def clamp(x: Traced, low: float = 0.0, high: float = 1.0) -> Traced:
     return np.minimum(np.maximum(x, low), high)
 
 
-def ratio(numerator: Any, denominator: Any, fallback: Any) -> Any:
+def ratio(numerator: Scalar, denominator: Scalar, fallback: Scalar) -> Traced:
     """Return numerator/denominator for denominators ≥ 0; `fallback` below `ZERO_SEGMENT_LENGTH` squared."""
     known = denominator > ZERO_SEGMENT_LENGTH * ZERO_SEGMENT_LENGTH
     return np.where(known, numerator / np.where(known, denominator, 1.0), fallback)
@@ -61,7 +62,7 @@ def nearest_to_point(a: Traced, d: Traced, point: Traced) -> Traced:
     return clamp(ratio(dot(point - a, d), dot(d, d), 0.5))
 
 
-def nearest_pair(a: Traced, d: Traced, start: Traced, along: Traced) -> tuple[Any, Any]:
+def nearest_pair(a: Traced, d: Traced, start: Traced, along: Traced) -> tuple[Traced, Traced]:
     """Return s and u in 0…1 at which the segments a + s·d and start + u·along come nearest to each other.
 
     Exact: the pair of lines first, then each end of the other segment in turn. Parallel segments meet in the middle

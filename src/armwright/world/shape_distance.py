@@ -34,7 +34,7 @@ import numpy as np
 from armwright.graph.tape import Tape
 from armwright.graph.traced_program import trace
 from armwright.spatial.linear import dot
-from armwright.types import Scalar, Traced
+from armwright.types import Array, Scalar, Traced
 from armwright.world.segments import (
     UP,
     ZERO_SEGMENT_LENGTH,
@@ -47,7 +47,7 @@ from armwright.world.segments import (
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere, kind_of
 
 
-def distance_and_normal(shape: Shape, point: Traced) -> tuple[Any, Any]:
+def distance_and_normal(shape: Shape, point: Traced) -> tuple[Scalar, Traced]:
     """Return signed distance [m] and outward unit normal (3,) of `shape` at `point` (3,), base frame.
 
     The normal is the gradient of the distance wherever that exists.
@@ -76,7 +76,7 @@ def distance_and_normal(shape: Shape, point: Traced) -> tuple[Any, Any]:
     raise AssertionError(kind_of(shape))
 
 
-def signed_distance(shape: Shape, point: Traced) -> Traced:
+def signed_distance(shape: Shape, point: Traced) -> Scalar:
     """Return the signed distance [m] of `shape` at `point` (3,): positive outside, negative inside.
 
     >>> signed_distance(Sphere(name="ball", centre=(0.0, 0.0, 0.0), radius=0.1), np.array([0.3, 0.0, 0.0]))  # 0.2 m
@@ -100,7 +100,7 @@ def _across(along: Traced) -> Traced:
     return across / size if size > 0.0 else np.array(UP)
 
 
-def _cylinder(shape: Cylinder, point: Traced) -> tuple[Any, Any]:
+def _cylinder(shape: Cylinder, point: Traced) -> tuple[Traced, Traced]:
     axis = np.array(shape.axis)
     r = point - np.array(shape.centre)
     z = dot(r, axis)
@@ -113,12 +113,12 @@ def _cylinder(shape: Cylinder, point: Traced) -> tuple[Any, Any]:
     return far, along_side * across + (along_cap * np.where(z >= 0.0, 1.0, -1.0)) * axis
 
 
-def _box(p: Traced, half: Traced) -> tuple[Any, Any]:
+def _box(p: Traced, half: Traced) -> tuple[Traced, Traced]:
     far, n = _corner([np.abs(p[k]) - half[k] for k in range(3)])
     return far, np.array([n[k] * np.where(p[k] >= 0.0, 1.0, -1.0) for k in range(3)])
 
 
-def _corner(beyond: Any) -> tuple[Any, Any]:
+def _corner(beyond: Sequence[Scalar] | Traced) -> tuple[Traced, Traced]:
     """Return distance and normal from the overhangs beyond each pair of faces: all ≤ 0 inside.
 
     Outside the overhangs > 0 form a vector to the nearest edge or corner; inside, the nearest face counts (the first
@@ -189,7 +189,7 @@ def _least(shape: Shape, a: Traced, d: Traced) -> Traced:
     (past an edge). What was tried and lay lowest is returned.
     """
 
-    def look(s: Scalar) -> tuple[Any, Any]:
+    def look(s: Scalar) -> tuple[Scalar, Traced]:
         far, n = distance_and_normal(shape, a + s * d)
         return far, dot(n, d)
 
@@ -255,7 +255,7 @@ def _distances(shape: Shape, points: Traced) -> Traced:
     return out[:, 0]
 
 
-def _may_cover(shape: Shape, face: Any) -> bool:
+def _may_cover(shape: Shape, face: Array) -> bool:
     """Return whether a shape may reach over a point of a face; False is certain."""
     if isinstance(shape, Box):
         return _meet(face[CORNERS], shape)
@@ -272,7 +272,7 @@ def _near(box: Box, shape: Shape) -> bool:
     return bool(signed_distance(shape, np.array(box.centre)) <= reach)
 
 
-def _face(box: Box, axis: int, side: float) -> Any:
+def _face(box: Box, axis: int, side: float) -> Array:
     """Points (GRID², 3) just outside a face, base frame, row by row."""
     half = 0.5 * np.array(box.size)
     t = np.linspace(-1.0, 1.0, FACE_POINTS)
@@ -283,7 +283,7 @@ def _face(box: Box, axis: int, side: float) -> Any:
     return np.array(box.centre) + local.reshape(-1, 3) @ np.array(box.rotation).T
 
 
-def _meet(corners: Any, box: Box) -> bool:
+def _meet(corners: Array, box: Box) -> bool:
     """Return whether a rectangle and a box have a point in common: no axis separates them."""
     edges, R = [corners[1] - corners[0], corners[2] - corners[0]], np.array(box.rotation)
     axes = [*R.T, np.cross(*edges), *(np.cross(e, x) for e in edges for x in R.T)]
@@ -299,7 +299,7 @@ def _meet(corners: Any, box: Box) -> bool:
     return True
 
 
-def covered_distance(box: Box, point: Traced, covers: Sequence[Cover]) -> tuple[Any, Any]:
+def covered_distance(box: Box, point: Traced, covers: Sequence[Cover]) -> tuple[Traced, Traced]:
     """Return signed distance [m] and outward normal (3,) of a box at a point (3,), base frame, through open faces only.
 
     As `distance_and_normal`; inside, the nearest face that is open at the point's foot on it counts, or the nearest of

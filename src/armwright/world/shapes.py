@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -230,7 +230,7 @@ KINDS: dict[str, type[Shape]] = {
 }
 
 
-def kind_of(shape: Any) -> str:
+def kind_of(shape: object) -> str:
     """Return the word for a shape's kind in world files; anything else is refused."""
     for word, kind in KINDS.items():
         if type(shape) is kind:

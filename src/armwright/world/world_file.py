@@ -48,7 +48,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -62,6 +62,9 @@ from armwright.schema.toml_text import Quantity, Table, read_tree
 from armwright.spatial.euler import rotation_from_rpy
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere, kind_of
 from armwright.world.world import MAX_SHAPES, JointTask, ToolTask, World
+
+if TYPE_CHECKING:
+    from armwright.world.shapes import Vector
 
 _LIST = listed(anything)
 TOOL_TASK = record(
@@ -128,7 +131,7 @@ def task_lines(task: JointTask | None, tool_task: ToolTask | None) -> list[str]:
     return lines
 
 
-def numbers(value: Any) -> str:
+def numbers(value: object) -> str:
     """Return numbers, in lists of lists or alone, as they stand in a file."""
     if isinstance(value, list | tuple):
         return "[" + ", ".join(numbers(v) for v in value) + "]"
@@ -215,7 +218,7 @@ def _surface(table: Table | None, default: dict[str, float], *, only: bool = Fal
     return out
 
 
-def _point(table: Table, key: str) -> Any:
+def _point(table: Table, key: str) -> Vector:
     return tuple(vector(need(table, key), 3, ("length",)).tolist())
 
 
@@ -231,7 +234,7 @@ def _height(table: Table, key: str) -> float:
     return _size(table, key) if key in table.entries else math.inf
 
 
-def _axis(table: Table, key: str) -> Any:
+def _axis(table: Table, key: str) -> Vector:
     return tuple(direction(table, key).tolist())
 
 

@@ -10,7 +10,7 @@ drift must exceed them (in scales), or they add up to an alarm of their own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,14 +22,21 @@ from armwright.control.tick_function import gain as checked
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.types import Outputs, Traced
+    from armwright.types import Outputs, Scalar, Traced
 
 CEILING = 20.0
 """Bound of the sums, in thresholds: an alarm outlasts its cause by at most 20·threshold/drift samples, here 200."""
 
 
 def _detect(
-    tau_ext: Traced, scale: Traced, drift: Any, threshold: Traced, release: Any, up: Any, down: Any, active: Any
+    tau_ext: Traced,
+    scale: Traced,
+    drift: Scalar,
+    threshold: Traced,
+    release: Scalar,
+    up: Traced,
+    down: Traced,
+    active: Traced,
 ) -> Outputs:
     x = tau_ext / scale
     up = np.minimum(np.maximum(up + x - drift, 0.0), CEILING * threshold)

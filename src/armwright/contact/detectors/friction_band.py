@@ -9,7 +9,7 @@ motion has shown. Between rest and motion the wider band holds until the observe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.types import Outputs, Traced
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.types import Outputs, Scalar, Traced
 
 SETTLING_SECONDS = 0.3
 """Time [s] without rest after which a joint counts as moving."""
@@ -37,19 +39,19 @@ BAND_RELEASE_SHARE = 0.6
 
 
 def _detect(
-    arm: Any,
+    arm: Robot | Tree,
     dt: float,
     q: Traced,
     tau_ext: Traced,
-    resting: Any,
-    motion: Any,
-    coulomb: Any,
+    resting: Traced,
+    motion: Traced,
+    coulomb: Traced,
     load: Traced,
-    factor: Any,
-    going: Any,
-    over: Any,
-    quiet: Any,
-    on: Any,
+    factor: Scalar,
+    going: Traced,
+    over: Traced,
+    quiet: Traced,
+    on: Traced,
 ) -> Outputs:
     going = np.where(resting > 0.0, 0.0 * going, going + dt)
     hanging = gravity_torque(arm, q)

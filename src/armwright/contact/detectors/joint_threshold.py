@@ -18,14 +18,14 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.types import Outputs, Traced
+    from armwright.types import Outputs, Scalar, Traced
 
 MEMORY = {"active": [0.0]}
 THRESHOLD_RELEASE_SHARE = 0.7
 """Fraction of the threshold at which an alarm ends: a gap of three standard deviations for noise of a tenth of it."""
 
 
-def latched(level: Traced, release: Traced, active: Traced) -> dict[str, Traced]:
+def latched(level: Traced, release: Scalar, active: Traced) -> dict[str, Traced]:
     """Return alarm, level and the new flag for a level in units of the threshold.
 
     The alarm is level − 1 when quiet and level − release when active: ≥ 0 in alarm, and through zero once at either

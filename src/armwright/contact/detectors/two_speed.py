@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 
     from armwright.motion.trajectory import Reference
     from armwright.robot.model import Robot
-    from armwright.types import Array, Outputs, Traced
+    from armwright.robot.tree import Tree
+    from armwright.types import Array, Outputs, Scalar, Traced
 
 WIDEN = 20.0
 """Filter of the thresholds [1/s]: 50 ms, in which observers of 20 … 50 1/s forget what a sticking joint left."""
@@ -96,17 +97,17 @@ class TwoSpeed:
 def channels(
     tau_ext: Traced,
     dt: float,
-    qd_ref: Any,
+    qd_ref: Traced,
     slow: Traced,
-    follow: Any,
-    settle: Any,
-    standstill: Any,
-    tare: Any,
-    past: Any,
-    held: Any,
-    bias: Any,
+    follow: Scalar,
+    settle: Scalar,
+    standstill: Scalar,
+    tare: Scalar,
+    past: Traced,
+    held: Scalar,
+    bias: Traced,
     low: Traced,
-) -> tuple[Any, Any, Any, Any]:
+) -> tuple[Traced, Traced, Traced, Traced]:
     """Return quick and slow signal, offset, and time since the beginning; the offset stays where `held` > 0."""
     taring = past[0] < tare
     near = np.maximum(1.0 - np.abs(qd_ref) / standstill, 0.0)
@@ -117,7 +118,7 @@ def channels(
     return quick, low, bias, past + dt
 
 
-def features(arm: Any, q_ref: Any, qd_ref: Any, qdd_ref: Any, standstill: Any) -> list[Any]:
+def features(arm: Robot | Tree, q_ref: Traced, qd_ref: Traced, qdd_ref: Traced, standstill: Scalar) -> list[Traced]:
     """Return what thresholds grow with: |q̇_ref|, |q̈_ref|, |g(q_ref)|, and nearness to standstill, (n,) each."""
     speed = np.abs(qd_ref)
     return [speed, np.abs(qdd_ref), np.abs(gravity_torque(arm, q_ref)), np.maximum(1.0 - speed / standstill, 0.0)]
@@ -126,14 +127,14 @@ def features(arm: Any, q_ref: Any, qd_ref: Any, qdd_ref: Any, standstill: Any) -
 def _watch(
     tau_ext: Traced,
     dt: float,
-    qd_ref: Any,
+    qd_ref: Traced,
     slow: Traced,
-    follow: Any,
-    settle: Any,
-    standstill: Any,
-    tare: Any,
-    past: Any,
-    bias: Any,
+    follow: Scalar,
+    settle: Scalar,
+    standstill: Scalar,
+    tare: Scalar,
+    past: Traced,
+    bias: Traced,
     low: Traced,
 ) -> Outputs:
     quick, low, bias, past = channels(tau_ext, dt, qd_ref, slow, follow, settle, standstill, tare, past, 0.0, bias, low)
@@ -146,25 +147,25 @@ def channel_monitor(kind: TwoSpeed) -> Monitor:
 
 
 def _detect(
-    arm: Any,
+    arm: Robot | Tree,
     tau_ext: Traced,
     dt: float,
-    q_ref: Any,
-    qd_ref: Any,
-    qdd_ref: Any,
-    quick: Any,
-    slowly: Any,
+    q_ref: Traced,
+    qd_ref: Traced,
+    qdd_ref: Traced,
+    quick: Traced,
+    slowly: Traced,
     slow: Traced,
-    follow: Any,
-    settle: Any,
-    standstill: Any,
-    tare: Any,
-    release: Any,
-    past: Any,
-    bias: Any,
+    follow: Scalar,
+    settle: Scalar,
+    standstill: Scalar,
+    tare: Scalar,
+    release: Scalar,
+    past: Traced,
+    bias: Traced,
     low: Traced,
-    wide: Any,
-    active: Any,
+    wide: Traced,
+    active: Traced,
 ) -> Outputs:
     here = features(arm, q_ref, qd_ref, qdd_ref, standstill)
     step = np.where(past[0] > 0.0, 1.0 - np.exp(-WIDEN * dt), 1.0)

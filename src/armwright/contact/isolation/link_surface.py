@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from armwright.robot.tree import as_tree
 from armwright.world.segments import basis
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from armwright.robot.model import Robot
-    from armwright.types import Array
+    from armwright.robot.tree import Tree
+    from armwright.types import Array, Traced
     from armwright.world.arm_capsules import LinkCapsule
 
 MOST_DRAWS = 10_000  # draws for a free place: with a thousandth of the surface free, all fail once in 20,000 times
@@ -39,7 +42,7 @@ class Surface:
     low: float
     high: float
 
-    def at(self, u: Any, theta: Any) -> tuple[Array, Array]:
+    def at(self, u: ArrayLike, theta: ArrayLike) -> tuple[Array, Array]:
         """Return points (..., 3) and outward normals (..., 3)."""
         u, theta = np.asarray(u, dtype=np.float64), np.asarray(theta, dtype=np.float64)
         along = np.clip(u, 0.0, self.length)
@@ -83,7 +86,7 @@ def joint_frames(robot: Robot, q: Array) -> Array:
     return np.asarray(kernel(robot, _frames)(q))
 
 
-def _frames(arm: Any, q: Any) -> Any:
+def _frames(arm: Robot | Tree, q: Traced) -> Traced:
     tree = as_tree(arm)
     poses = body_poses(tree, q)
     return np.stack([homogeneous(*poses[i]) for i in range(tree.nb)])

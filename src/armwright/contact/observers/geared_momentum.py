@@ -12,7 +12,7 @@ half.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +25,9 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from armwright.types import Outputs, Traced
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
+    from armwright.types import Outputs, Scalar, Traced
 
 RESTING = 0.02
 """Speed [rad/s] below which a joint counts as at rest."""
@@ -33,7 +35,7 @@ UNDECIDED = 0.2
 """Rest [s] after which a joint forgets on which side of its friction it stopped, and the time constant of that."""
 
 
-def gear_output(tau: Traced, qd: Traced, h: Traced, coefficients: Any) -> Traced:
+def gear_output(tau: Traced, qd: Traced, h: Traced, coefficients: Traced) -> Traced:
     """Return the part (n,) of the motor torque tau (n,) that a gear passes on, both at the joint side.
 
     Args:
@@ -48,19 +50,19 @@ def gear_output(tau: Traced, qd: Traced, h: Traced, coefficients: Any) -> Traced
 
 
 def _observe(
-    arm: Any,
+    arm: Robot | Tree,
     dt: float,
     q: Traced,
     qd: Traced,
     tau: Traced,
     gain: Traced,
-    coefficients: Any,
-    dahl: Any,
+    coefficients: Traced,
+    dahl: Scalar,
     r: Traced,
-    carry: Any,
+    carry: Traced,
     h: Traced,
-    rest: Any,
-    started: Any,
+    rest: Traced,
+    started: Traced,
 ) -> Outputs:
     rest = np.where(np.abs(qd) > RESTING, 0.0 * rest, rest + dt)
     keep = np.exp(-np.abs(qd) * (dt / dahl))

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 class Momentum(NamedTuple):
     """Generalised momentum p = M q̇ (n,) [N m s] and Cᵀq̇ (n,) [N m]."""
 
-    p: Any
-    transport: Any
+    p: Traced
+    transport: Traced
 
 
 def generalised_momentum(arm: Robot | Tree, q: Traced, qd: Traced) -> Momentum:

@@ -33,6 +33,7 @@ from armwright.planning.grid.path_plan import PathPlan, Problem, problem, refuse
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csr_matrix
 
     from armwright.planning.grid.grid_map import GridMap
     from armwright.types import Array
@@ -112,7 +113,7 @@ def stability(
 
 
 @names_culprit
-def link_matrix(shape: tuple[int, ...], hood: Neighbourhood | str | ArrayLike = "von_neumann") -> Any:
+def link_matrix(shape: tuple[int, ...], hood: Neighbourhood | str | ArrayLike = "von_neumann") -> csr_matrix:
     """Return T as a sparse matrix (N, N): 1 where cells are linked.
 
     >>> int(link_matrix((3, 3)).sum())

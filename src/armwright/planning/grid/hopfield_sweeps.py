@@ -16,7 +16,7 @@ from armwright.graph.kernel import backend, compiled
 from armwright.planning.grid.neighbourhood import Neighbourhood, side_cells
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from armwright.types import Array
 
@@ -45,7 +45,7 @@ class Padded(NamedTuple):
         """1 if every cell has its own word of allowed steps, 0 if one serves all."""
         return int(self.moves.size > 1)
 
-    def may(self, cells: Any) -> NDArray[np.bool_]:
+    def may(self, cells: ArrayLike) -> NDArray[np.bool_]:
         """Return which of the K steps may be taken from flat indices (...,): (..., K)."""
         words = self.moves[np.asarray(cells) * self.each]
         return np.asarray((words[..., None] >> np.arange(self.offsets.size)) & 1 == 1)

@@ -52,7 +52,7 @@ class JointPlan:
 class Proof(Protocol):
     """Says how far straight motions are free, without gaps between samples: `WholeArm.free_until` is one."""
 
-    def __call__(self, q0: Any, q1: Any, *, whole: bool) -> Any:
+    def __call__(self, q0: Array, q1: Array, *, whole: bool) -> Array:
         """Return the free share (m,), from their start on, of the motions q0 → q1 (m, n).
 
         With `whole`, motions that are not free to their end may be given up sooner.

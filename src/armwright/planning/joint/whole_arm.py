@@ -31,13 +31,19 @@ if TYPE_CHECKING:
 
     from armwright.graph.pair_minimum import Least
     from armwright.robot.model import Robot
-    from armwright.types import Array, Traced
+    from armwright.robot.tree import Tree
+    from armwright.types import Array, Scalar, Traced
 
 UNCONCERNED_HEIGHT = 1e3  # height [m] above half-spaces of links that half-spaces do not concern
 
 
 def records(
-    q: Traced, arm: Any, links: LinkCapsules, own: Any, ignore: Any, levers: Any
+    q: Traced,
+    arm: Robot | Tree,
+    links: LinkCapsules,
+    own: tuple[tuple[int, int], ...],
+    ignore: tuple[int, ...],
+    levers: tuple[float, ...],
 ) -> tuple[Traced, Traced, Traced]:
     """Return the records of one configuration.
 
@@ -58,40 +64,40 @@ def records(
     )
 
 
-def ball_gap(record: Any, item: Any) -> Any:
+def ball_gap(record: Traced, item: Traced) -> Scalar:
     """Gap between a link and a ball: centre, radius (4,)."""
     return segment_point(record[:3], record[3:6], item[:3]) - record[6] - item[3]
 
 
-def capsule_gap(record: Any, item: Any) -> Any:
+def capsule_gap(record: Traced, item: Traced) -> Scalar:
     """Gap between a link and a capsule: ends, radius (7,)."""
     return segment_segment(record[:3], record[3:6], item[:3], item[3:6]) - record[6] - item[6]
 
 
-def box_gap(record: Any, item: Any) -> Any:
+def box_gap(record: Traced, item: Traced) -> Scalar:
     """Gap between a link and a box: centre, half edges, R by rows, rounding, half diagonal (17,)."""
     R = item[6:15].reshape(3, 3)
     a, b = R.T @ (record[:3] - item[:3]), R.T @ (record[3:6] - item[:3])
     return segment_box(a, b, item[3:6]) - record[6] - item[15]
 
 
-def box_bound(record: Any, item: Any) -> Any:
+def box_bound(record: Traced, item: Traced) -> Scalar:
     """Return a lower bound of `box_gap`: the gap between a link and the ball around a box."""
     return segment_point(record[:3], record[3:6], item[:3]) - item[16] - record[6] - item[15]
 
 
-def plane_gap(record: Any, item: Any) -> Any:
+def plane_gap(record: Traced, item: Traced) -> Scalar:
     """Gap between a link and a half-space: normal, offset (4,)."""
     n = item[:3]
     return np.minimum(n @ record[:3], n @ record[3:6]) - item[3] - record[6] + record[7]
 
 
-def own_gap(record: Any, item: Any) -> Any:
+def own_gap(record: Traced, item: Traced) -> Scalar:
     """Gap between two links, less a distance to keep (1,)."""
     return record[0] - item[0]
 
 
-def configuration_gap(record: Any, item: Any) -> Any:
+def configuration_gap(record: Traced, item: Traced) -> Scalar:
     """Σ levers |q − p| less its reach, for a configuration p times the levers, and the reach (n + 1,)."""
     away: Any = 0.0
     for k in range(len(record)):
@@ -111,7 +117,13 @@ def gap_kernel(
     return found
 
 
-def _made(robot: Robot, links: LinkCapsules, own: Any, ignore: Any, levers: Any) -> LeastKernel:
+def _made(
+    robot: Robot,
+    links: LinkCapsules,
+    own: tuple[tuple[int, int], ...],
+    ignore: tuple[int, ...],
+    levers: tuple[float, ...],
+) -> LeastKernel:
     kinds = (
         Pairs(0, 4, ball_gap),
         Pairs(0, 7, capsule_gap),

@@ -8,7 +8,7 @@ here, so nothing is worked out by hand.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def _remember(sources: dict[str, Source], q: Quantity | None) -> None:
         sources[q.path] = q.source
 
 
-def _tensor(body: Table, inertia: Any, mass: float, com: Array, sources: dict[str, Source]) -> Array:
+def _tensor(body: Table, inertia: object, mass: float, com: Array, sources: dict[str, Source]) -> Array:
     if inertia is None:
         if mass > 0.0:
             raise body.refuse("missing key 'inertia'; a point mass is inertia = { kind = \"point\" }", "required key")

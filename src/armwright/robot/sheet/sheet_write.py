@@ -15,7 +15,7 @@ from armwright.robot.sheet.sheet_bodies import ROOT
 from armwright.schema.toml_text import Source
 
 if TYPE_CHECKING:
-    pass
+    from numpy.typing import ArrayLike
 
 _JOINT_UNITS = {
     "lower": ("rad", "m"),
@@ -90,7 +90,7 @@ class _Book:
         cited = f"{key} {source.place}" if source.place else key
         return f", source = {_text(cited)}" + (f", note = {_text(source.note)}" if source.note else "")
 
-    def quantity(self, path: str, value: Any, unit: str | list[str], extra: str = "", fallback: str = "") -> str:
+    def quantity(self, path: str, value: ArrayLike, unit: str | list[str], extra: str = "", fallback: str = "") -> str:
         units = _text(unit) if isinstance(unit, str) else "[" + ", ".join(_text(u) for u in unit) + "]"
         return f"{{ value = {_number(value)}, unit = {units}{extra}{self.cite(path, fallback)} }}"
 

@@ -101,9 +101,9 @@ _KINDS: dict[str, JointKind] = {"revolute": "revolute", "R": "revolute", "prisma
 class Placement(NamedTuple):
     """Where a joint sits: `Body.T_parent_joint`, `Body.axis`, `Body.T_joint_link`."""
 
-    T_parent_joint: Any
+    T_parent_joint: Array
     axis: Any
-    T_joint_link: Any
+    T_joint_link: Array
 
 
 class ChainHome(NamedTuple):
@@ -200,7 +200,7 @@ def home_links(robot: Robot) -> tuple[list[Array], list[Array]]:
     return joints, links
 
 
-def chain_tool(robot: Robot, q: Any) -> Array:
+def chain_tool(robot: Robot, q: Array) -> Array:
     """Pose T_base_tool of a serial chain at q (n,), by plain multiplication."""
     T = robot.T_base_root
     for body, joint, amount in zip(robot.bodies, robot.joints, q, strict=True):

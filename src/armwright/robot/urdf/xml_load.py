@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from xml.parsers.expat import ExpatError
 
 from armwright.errors import DescriptionError
@@ -35,7 +36,7 @@ def expand_xacro(
         DescriptionError: with what xacro said.
     """
     xacro = need("xacro", extra="xacro", purpose=f"expanding {path.name}")
-    substitution = need("xacro.substitution_args", extra="xacro", purpose=f"expanding {path.name}")
+    substitution: Any = need("xacro.substitution_args", extra="xacro", purpose=f"expanding {path.name}")
     read_bytes(path, "xacro file")  # a clear error for what is missing, a device, or too large
     roots = own_roots(path) if package_roots is None else list(package_roots)
 
