@@ -79,9 +79,9 @@ HELP = {  # command, option, table; what stands around the list
     ("run collision", "--planner"): (choices.GRID_PLANNERS, r"On maps: (.*)\. In joint space.*"),
     ("run collision", "--planner "): (choices.JOINT_PLANNERS, r".*with the whole arm: (.*)\."),
     ("run collision", "--reaction"): (choices.REACTIONS, r"To a contact: (.*)\."),
-    ("run program", "--language"): (choices.LANGUAGES, r"(.*); by the file's suffix.*"),
-    ("run program", "--csv"): (choices.FORMATS, r"File for the cycles: (.*)\."),
-    ("show-program", "--language"): (choices.LANGUAGES, r"(.*); by the file's suffix.*"),
+    ("run program", "--language"): (choices.LANGUAGES, r"Of a robot program: (.*); by the file's suffix.*"),
+    ("run program", "--csv"): (choices.FORMATS, r"The cycles: (.*)\."),
+    ("show-program", "--language"): (choices.LANGUAGES, r"Of a robot program: (.*); by the file's suffix.*"),
     ("campaign run", "--engine"): (choices.ENGINES, r"(.*)\."),
     ("campaign resume", "--engine"): (choices.ENGINES, r"(.*)\."),
 }

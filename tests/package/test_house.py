@@ -117,7 +117,6 @@ DOORS = {  # functions that a user calls with keywords: one keyword for each thi
     "lab/stand.py __init__",
 }
 STILL_LONG = {  # may only shrink
-    "simulation/simulation_run.py prepare",
     "contact/detectors/two_speed.py _detect",
     "contact/detectors/friction_band.py _detect",
     "contact/observers/geared_momentum.py _observe",

@@ -21,6 +21,7 @@ import pytest
 import typer.main
 
 import armwright
+from armwright import choices
 from armwright.cli.app import app
 from support.places import ROOT
 
@@ -132,6 +133,10 @@ def stale(span: str) -> str | None:
     return None
 
 
+GROUPS = {table.group for table in vars(choices).values() if isinstance(table, choices.Choices)}
+"""Groups of entry points: they are named like modules."""
+
+
 def file_there(span: str) -> bool:
     return span.rstrip("/") in files()
 
@@ -143,6 +148,8 @@ def stale_name(name: str, *, call: bool) -> str | None:
         shape = call or re.fullmatch(r"[A-Z][a-z]+[A-Za-z]*[a-z]|[a-z]+(_[a-z0-9]+)+|[A-Z]{3,}(_[A-Z0-9]+)*", first)
         return None if ours or not shape else "no such name in the package"
     if first in ("aw", "armwright"):
+        if name in GROUPS:
+            return None
         return None if resolves(armwright, rest) else "armwright has no such name"
     if first in classes():
         return None if rest[0] in classes()[first] else f"{first} has no such member"
