@@ -297,7 +297,7 @@ def test_many_runs_and_chunks_give_the_same(ur5, monkeypatch):
     )
     args = (ur5, rec.time, rec["q"], rec["qd"], rec["tau"])
     whole = run_monitors(momentum_observer(30.0), *args)["tau_ext"]
-    monkeypatch.setattr("armwright.contact.monitor_run.CHUNK", 7 * 11 * 24)
+    monkeypatch.setattr("armwright.contact.monitor_run.NUMBERS_AT_ONCE", 7 * 11 * 24)
     np.testing.assert_array_equal(run_monitors(momentum_observer(30.0), *args)["tau_ext"], whole)
     one = run_monitors(momentum_observer(30.0), ur5, rec.time, rec["q"][3], rec["qd"][3], rec["tau"][3])["tau_ext"]
     np.testing.assert_allclose(one, whole[3], atol=1e-10)

@@ -129,7 +129,7 @@ def test_grams_do_not_depend_on_how_the_log_is_cut_into_chunks(monkeypatch):
     prepared = even_samples(log_of(0))
     model = structure(SHEET)
     whole = accumulate(prepared, model, truth())
-    monkeypatch.setattr("armwright.identify.gram_matrices.CHUNK", 300)
+    monkeypatch.setattr("armwright.identify.gram_matrices.SAMPLES_AT_ONCE", 300)
     parts = accumulate(prepared, model, truth())
     np.testing.assert_allclose(parts.matrices, whole.matrices, rtol=1e-6, atol=1e-6 * np.abs(whole.matrices).max())
 

@@ -85,6 +85,6 @@ def test_jerk_limited_motions_that_cannot_be(call, text):
 
 
 def test_a_path_that_no_number_of_pieces_keeps_to(monkeypatch):
-    monkeypatch.setattr(cartesian, "MOST_PIECES", 30)
+    monkeypatch.setattr(cartesian, "MOST_PATH_PIECES", 30)
     with pytest.raises(InputError, match="30 pieces do not keep to tolerance 1e-15, worst near s ="):
         motion.follow_path(UR5, LINE, motion.path_law(LINE, duration=1.0), q0=Q, tolerance=1e-15)

@@ -81,7 +81,7 @@ REFUSED = {"ik", "singularity"}  # of a state, and cannot be traced: tested belo
 NO_FUNCTION_OF_A_STATE = """
     ArmwrightError ArmwrightWarning CompileError DescriptionError InputError NotSupportedError ProgramError
     SimulationError TraceError
-    Certificate Ellipsoid Equations IKBatch IKClass IKResult Kernel MassMatrixBounds Recording Reference Robot
+    Certificate Ellipsoid Equations IKBatch IKClass IKResult Kernel Loop MassMatrixBounds Recording Reference Robot
     Singularity SymbolicRobot Trajectory World
     check compile explore detection_study load load_world planar pure read_program robots run_program simulate symbols
     write_program

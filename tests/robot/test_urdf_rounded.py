@@ -89,7 +89,7 @@ def test_canonical_frames_stay_near_the_arm_at_every_tilt_of_parallel_axes(tilt)
 
 def test_frames_far_from_the_arm_are_noticed_and_the_arm_refused(monkeypatch):
     """The self-check sees what the choice of frames prevents: with every common normal accepted, arms are refused."""
-    monkeypatch.setattr(canonical_frames, "NEAR", 1e9)
+    monkeypatch.setattr(canonical_frames, "NEAR_EXTENTS", 1e9)
     rules = []
     for seed in range(40):
         try:

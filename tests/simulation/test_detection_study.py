@@ -220,7 +220,7 @@ def test_figures_do_not_depend_on_how_runs_share_batches(arm, moves, monkeypatch
     options = {"free_runs": 30, "learning_runs": 12, "contact": contact, "seed": 4, "scales": [0.3, 0.5, 1.0]}
     args = (arm, LAW, moves[:2], {"momentum": momentum_observer(80.0)}, {"adaptive": lambda fit: fit.detector()})
     whole = detection_study(*args, runs=34, **options)
-    monkeypatch.setattr("armwright.detection.contact_study.CHUNK", 7)
+    monkeypatch.setattr("armwright.detection.contact_study.RUNS_PER_CHUNK", 7)
     parts = detection_study(*args, runs=34, **options)
     assert whole.contacts == parts.contacts and whole.hours == pytest.approx(parts.hours, rel=1e-12)
     (one,), (two,) = whole.curves, parts.curves
@@ -261,7 +261,7 @@ def test_bad_studies_are_refused_before_running(arm, moves):
 
 
 def test_interrupted_study_keeps_what_it_has(arm, moves, monkeypatch):
-    monkeypatch.setattr("armwright.detection.contact_study.CHUNK", 24)
+    monkeypatch.setattr("armwright.detection.contact_study.RUNS_PER_CHUNK", 24)
     calls = []
 
     def stop(fraction):

@@ -115,6 +115,11 @@ class UnknownLayout:
         return J
 
 
+SMALLEST_SQUARE = 1e-15
+"""Share of the currents' mean square below which a residual is rounding: it is a difference of sums of squares, and what
+rounding left of it once called parameters undetermined on processors that add in another order."""
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Result of `solve`.
@@ -145,7 +150,7 @@ def solve(grams: Sequence[Grams], layout: UnknownLayout, start: Array) -> Soluti
         step, _ = _step(H, g, layout.free)
         theta = theta + step
         square = squares(grams, layout, theta) / rows
-        floor = 1e-24 * (sum(g.squares for g in grams) / rows) + 1e-300
+        floor = SMALLEST_SQUARE * (sum(g.squares for g in grams) / rows) + 1e-300
         new = np.sqrt(np.maximum(square, floor))
         cost = float(np.sum(np.log(new)))
         sigma = new

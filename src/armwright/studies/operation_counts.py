@@ -120,6 +120,7 @@ def truncated(robot: Robot, n: int) -> Robot:
         joints=robot.joints[:n],
         bodies=robot.bodies[:n],
         tip=n - 1,
+        measured=None,
         T_tip_tool=robot.T_tip_tool if n == robot.n else np.eye(4),
         actuators=robot.actuators.of(range(n)),
     )
