@@ -7,7 +7,10 @@ import ast
 import re
 from collections import Counter, defaultdict
 from functools import cache
+from importlib import import_module
+from inspect import unwrap
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -234,3 +237,50 @@ def top_level_imports(module, path, modules):
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
     return found & modules.keys()
+
+
+# ------------------------------------------------------------------------------------------------ types written out
+MOST_ANY = 450  # parameters and results of functions that say Any
+ANY_OBJECT: set[str] = set()  # "file function parameter" where any object really is meant; may only shrink
+
+
+def says_any(annotation):
+    return isinstance(annotation, ast.Name) and annotation.id == "Any"
+
+
+def bare_any(node):
+    """Names of a function's parameters that are annotated by exactly ``Any``; ``->`` for what it returns."""
+    words = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return [word.arg for word in words if says_any(word.annotation)] + ["->"] * says_any(node.returns)
+
+
+def functions(path):
+    return (node for node in ast.walk(syntax(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def test_few_signatures_say_any():
+    total = sum(len(bare_any(node)) for path in SOURCES for node in functions(path))
+    assert 0 < total <= MOST_ANY, f"{total} parameters and results say Any"
+
+
+def public_functions():
+    """Functions that the package and its rooms export, by file and name."""
+    rooms = [path.parent.name for path in (ROOT / "src" / "armwright").glob("*/__init__.py")]
+    for module in (import_module("armwright"), *(import_module(f"armwright.{room}") for room in sorted(rooms))):
+        for word in dir(module) if module.__name__ == "armwright" else getattr(module, "__all__", ()):
+            function = unwrap(value) if callable(value := getattr(module, word)) else None
+            if isinstance(function, FunctionType) and function.__module__.startswith("armwright."):
+                yield function
+
+
+def test_public_functions_say_what_they_take_and_return():
+    public = {(function.__code__.co_filename, function.__name__) for function in public_functions()}
+    assert len(public) > 100, "the reader of public functions finds few"
+    found = {
+        f"{place(path)} {node.name} {word}"
+        for path in SOURCES
+        for node in syntax(path).body
+        if isinstance(node, ast.FunctionDef) and (str(path), node.name) in public
+        for word in bare_any(node)
+    }
+    assert found == ANY_OBJECT
