@@ -123,7 +123,7 @@ def test_a_motion_that_leaves_what_was_rehearsed_is_flagged(planar):
     noise = np.random.default_rng(0).normal(size=(8, 500, 2))
     for fit in (learn_thresholds(noise, ref, 1e-3, planar), learn_two_speed(noise, ref, 1e-3, planar)):
         box = fit.rehearsed
-        np.testing.assert_allclose([box.low, box.high, box.speed], [[0.0, 0.0], [1.0, 2.0], [1.0, 2.0]])
+        np.testing.assert_allclose([box.lower, box.upper, box.speed], [[0.0, 0.0], [1.0, 2.0], [1.0, 2.0]])
         assert box.warning(ref) is None and (box.outside(ref) <= 0.0).all()
         far = Reference(1.5 * q, ref.qd, ref.qdd)
         fast = Reference(q, 1.5 * ref.qd, ref.qdd)

@@ -239,7 +239,7 @@ def top_level_imports(module, path, modules):
 
 
 # ------------------------------------------------------------------------------------------------ types written out
-MOST_ANY = 450  # parameters and results of functions that say Any
+MOST_ANY = 160  # parameters and results of functions that say Any
 ANY_OBJECT: set[str] = set()  # "file function parameter" where any object really is meant; may only shrink
 
 

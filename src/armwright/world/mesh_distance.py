@@ -77,7 +77,7 @@ def winding(mesh: Mesh, point: ArrayLike) -> float:
     return float(np.sum(np.arctan2(top, bottom)) / (2.0 * np.pi))
 
 
-def mesh_distance(mesh: Mesh, point: ArrayLike) -> tuple[float, Array]:
+def mesh_distance(mesh: Mesh, point: ArrayLike) -> tuple[Any, Array]:
     """Return signed distance [m] and outward normal (3,) of a closed mesh at one point (3,), floats."""
     p = _floats(point, f"shape {mesh.name!r}")
     coal = coal_module()

@@ -47,7 +47,7 @@ from armwright.world.segments import (
 from armwright.world.shapes import Box, Capsule, Cylinder, HalfSpace, Mesh, Shape, Sphere, kind_of
 
 
-def distance_and_normal(shape: Shape, point: Traced) -> tuple[Scalar, Traced]:
+def distance_and_normal(shape: Shape, point: Traced) -> tuple[Traced, Traced]:
     """Return signed distance [m] and outward unit normal (3,) of `shape` at `point` (3,), base frame.
 
     The normal is the gradient of the distance wherever that exists.
@@ -76,7 +76,7 @@ def distance_and_normal(shape: Shape, point: Traced) -> tuple[Scalar, Traced]:
     raise AssertionError(kind_of(shape))
 
 
-def signed_distance(shape: Shape, point: Traced) -> Scalar:
+def signed_distance(shape: Shape, point: Traced) -> Traced:
     """Return the signed distance [m] of `shape` at `point` (3,): positive outside, negative inside.
 
     >>> signed_distance(Sphere(name="ball", centre=(0.0, 0.0, 0.0), radius=0.1), np.array([0.3, 0.0, 0.0]))  # 0.2 m
@@ -189,7 +189,7 @@ def _least(shape: Shape, a: Traced, d: Traced) -> Traced:
     (past an edge). What was tried and lay lowest is returned.
     """
 
-    def look(s: Scalar) -> tuple[Scalar, Traced]:
+    def look(s: Scalar) -> tuple[Traced, Traced]:
         far, n = distance_and_normal(shape, a + s * d)
         return far, dot(n, d)
 
