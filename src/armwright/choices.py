@@ -223,17 +223,11 @@ LAWS = Choices(
 OBSERVERS = Choices(
     "observer",
     {
-        "closed-loop": _at(
-            "contact.observers", "observer_makers", "closed_loop", "tracking error times inertia", "000 §3.7"
-        ),
-        "momentum": _at("contact.observers", "observer_makers", "momentum", "generalised momentum, first-order lag"),
-        "kalman": _at("contact.observers", "observer_makers", "kalman", "generalised momentum, steady Kalman gain"),
-        "disturbance": _at(
-            "contact.observers", "observer_makers", "disturbance", "differentiated speed, first-order lag"
-        ),
-        "scaled-error": _at(
-            "contact.observers", "observer_makers", "scaled_error", "tracking error times a constant", "000"
-        ),
+        "closed-loop": _at("contact", "monitor_makers", "closed_loop", "tracking error times inertia", "000 §3.7"),
+        "momentum": _at("contact", "monitor_makers", "momentum", "generalised momentum, first-order lag"),
+        "kalman": _at("contact", "monitor_makers", "kalman", "generalised momentum, steady Kalman gain"),
+        "disturbance": _at("contact", "monitor_makers", "disturbance", "differentiated speed, first-order lag"),
+        "scaled-error": _at("contact", "monitor_makers", "scaled_error", "tracking error times a constant", "000"),
     },
     "armwright.observers",
 )
@@ -242,12 +236,10 @@ OBSERVERS = Choices(
 DETECTORS = Choices(
     "detector",
     {
-        "norm": _at("contact.detectors", "detector_makers", "norm", "the tool's force exceeds 12 N", "000 §3.7"),
-        "adaptive": _at(
-            "contact.detectors", "detector_makers", "adaptive", "learned thresholds that follow speed and gravity"
-        ),
-        "joints": _at("contact.detectors", "detector_makers", "joints", "learned thresholds, one per joint"),
-        "cusum": _at("contact.detectors", "detector_makers", "cusum", "cumulated excess over what was learned"),
+        "norm": _at("contact", "monitor_makers", "norm", "the tool's force exceeds 12 N", "000 §3.7"),
+        "adaptive": _at("contact", "monitor_makers", "adaptive", "learned thresholds that follow speed and gravity"),
+        "joints": _at("contact", "monitor_makers", "joints", "learned thresholds, one per joint"),
+        "cusum": _at("contact", "monitor_makers", "cusum", "cumulated excess over what was learned"),
     },
     "armwright.detectors",
 )

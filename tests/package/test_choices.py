@@ -16,7 +16,7 @@ import armwright as aw
 from armwright import choices
 from armwright.choices import TABLES, ChoiceEntry, Choices
 from armwright.cli import main
-from armwright.cli.choice_words import names_of
+from armwright.cli.option_words import names_of
 from armwright.errors import InputError
 from support.places import ROOT
 

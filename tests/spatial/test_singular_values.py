@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from armwright.graph import compile_function
-from armwright.spatial.singular_values import left_singular
+from armwright.spatial.linear import left_singular
 
 
 def badly_scaled(rng, m, n, kind):

@@ -20,7 +20,7 @@ from armwright.dynamics.equations import equations
 from armwright.errors import InputError
 from armwright.recording import Recording, Signal
 from armwright.schema.checks import MOST_BYTES
-from armwright.studio.message_actions import ACTIONS
+from armwright.studio.server import ACTIONS
 from armwright.studio.server import UPLOAD_KINDS as KINDS
 from armwright.studio.start_studio import bind, hosts_of, is_loopback
 from support.studio import Page, request, running_studio, upload

@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.choices import ENGINES
-from armwright.cli.choice_words import names_of
 from armwright.cli.failures import fail, guarded
 from armwright.cli.option_groups import grouped
-from armwright.cli.option_words import Json, out_option
+from armwright.cli.option_words import Json, names_of, out_option
 from armwright.cli.output import INTERRUPTED, NEGATIVE, say, say_json, table, tell
 
 if TYPE_CHECKING:

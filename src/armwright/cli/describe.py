@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.choices import LANGUAGES
-from armwright.cli.choice_words import names_of
 from armwright.cli.failures import fail
 from armwright.cli.option_groups import ArmReading, grouped
-from armwright.cli.option_words import WHICH, Implausible, Json, LanguageName, RobotName
+from armwright.cli.option_words import WHICH, Implausible, Json, LanguageName, RobotName, names_of
 from armwright.cli.output import NEGATIVE, number, say, say_json, table
 from armwright.errors import DescriptionError, InputError
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.choices import GRID_PLANNERS, JOINT_PLANNERS
-from armwright.cli.choice_words import names_of
 from armwright.cli.failures import fail
 from armwright.cli.old_spellings import say_renamed
-from armwright.cli.option_words import CELL, configuration, joints_option, numbers
+from armwright.cli.option_words import CELL, configuration, joints_option, names_of, numbers
 
 if TYPE_CHECKING:
     from armwright.exploration.exploration_result import Contact

@@ -2,22 +2,23 @@
 """The words of the command line: each option has one name, one syntax and one parser, whichever command takes it.
 
 The first half holds the options as `Annotated` types (a function where help or limits differ from command to command),
-the second half what their texts mean: configurations, references, gains, payloads, addresses.
+the second half what their texts mean: configurations, references, gains, payloads, addresses. `names_of` lists the names of
+a table of `armwright.choices` for a help text.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from armwright.choices import LANGUAGES
-from armwright.cli.choice_words import names_of
+from armwright.choices import LANGUAGES, Choices
 from armwright.cli.failures import fail
 from armwright.cli.old_spellings import say_renamed
 from armwright.errors import InputError
@@ -29,6 +30,27 @@ if TYPE_CHECKING:
     from armwright.motion import Trajectory
     from armwright.robot.model import Robot
     from armwright.types import Array
+
+
+def names_of(
+    table: Choices, remarks: Mapping[str, str] | None = None, *, titles: bool = False, last: str = " or "
+) -> str:
+    """Return the names of a table as a list in words, plug-ins included where this very command is asked for help.
+
+    Args:
+        table: the choice.
+        remarks: what stands in brackets behind some of the names.
+        titles: labels in place of names.
+        last: between the last two.
+    """
+    wanted = {"-h", "--help"} & set(sys.argv)  # reading what other packages add takes longer than all the help texts
+    said = remarks or {}
+    words = [
+        (table.title(name) if titles else name) + (f" ({said[name]})" if name in said else "")
+        for name in (table.all_names() if wanted else table)
+    ]
+    return last.join(filter(None, (", ".join(words[:-1]), words[-1])))
+
 
 WHICH = "Catalogue name, or path of a URDF, MJCF, xacro or TOML sheet."
 JOINTS = "A,B,…[deg]"

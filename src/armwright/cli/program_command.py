@@ -16,7 +16,6 @@ import typer
 
 from armwright.choices import FORMATS
 from armwright.cli import option_words
-from armwright.cli.choice_words import names_of
 from armwright.cli.failures import CommandError, error_object, fail, guarded
 from armwright.cli.old_spellings import say_renamed
 from armwright.cli.option_groups import arm_command
@@ -27,6 +26,7 @@ from armwright.cli.option_words import (
     Open,
     ProgramFile,
     joints_option,
+    names_of,
     out_option,
     payload_option,
     robot_option,

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.choices import DETECTORS, OBSERVERS, REACTIONS
-from armwright.cli.choice_words import names_of
 from armwright.cli.exploration_task import TaskOptions, cell_of, grid_of, place_json, task_of
 from armwright.cli.failures import CommandError, error_object, fail, guarded
 from armwright.cli.option_groups import ArmReading, grouped
@@ -23,6 +22,7 @@ from armwright.cli.option_words import (
     Open,
     Seed,
     duration_option,
+    names_of,
     out_option,
     robot_option,
     world_option,

@@ -15,7 +15,6 @@ import typer
 
 from armwright.choices import FORMATS, INTEGRATORS, LAWS
 from armwright.cli import option_words
-from armwright.cli.choice_words import names_of
 from armwright.cli.failures import CommandError, error_object, fail
 from armwright.cli.option_groups import arm_command
 from armwright.cli.option_words import (
@@ -25,6 +24,7 @@ from armwright.cli.option_words import (
     Seed,
     duration_option,
     joints_option,
+    names_of,
     out_option,
     payload_option,
     report_option,

@@ -18,9 +18,8 @@ import numpy as np
 
 from armwright.choices import DETECTORS, OBSERVERS
 from armwright.contact.detectors import ThresholdFit, check_above_noise, learn_thresholds
-from armwright.contact.detectors.detector_makers import is_learned
 from armwright.contact.monitor import Monitor
-from armwright.contact.observers.observer_makers import ObserverOptions
+from armwright.contact.monitor_makers import ObserverOptions, is_learned
 from armwright.contact.wrench_estimate import LENGTH, damped_wrench, wrench_observer
 from armwright.control import computed_torque
 from armwright.control.law import as_law, check_gains

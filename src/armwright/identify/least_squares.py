@@ -116,8 +116,8 @@ class UnknownLayout:
 
 
 SMALLEST_SQUARE = 1e-15
-"""Share of the currents' mean square below which a residual is rounding: it is a difference of sums of squares, and what
-rounding left of it once called parameters undetermined on processors that add in another order."""
+"""Share of the currents' mean square below which a residual is rounding: it is a difference of sums of squares, and
+what rounding left of it once called parameters undetermined on processors that add in another order."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from armwright.kinematics.extent import SINGULAR_BELOW, characteristic_length, f
 from armwright.kinematics.frame_names import FrameLike, body_index
 from armwright.kinematics.jacobians import jacobian
 from armwright.robot.kernels import as_robot, refuse_symbols
-from armwright.spatial.singular_values import left_singular
+from armwright.spatial.linear import left_singular
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

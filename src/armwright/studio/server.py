@@ -9,6 +9,8 @@
 * **Uploads** have a kind with its suffixes and its size; they are read as untrusted files, never unpacked here. The
   body is counted while it comes in, whatever it says about its own length, and a compressed body is refused. The
   description of a CSV recording (``.csv.meta``) comes before the file that it describes, and waits for it.
+
+Messages of the socket go through `answer`: a checked message in, an action, an answer out; viewers may only look.
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
+import numpy as np
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
@@ -33,9 +36,9 @@ from armwright.recording.formats import load as load_recording
 from armwright.recording.replay.replay_page import policy, style
 from armwright.recording.replay.scene_spec import world_spec
 from armwright.robot.load import load as load_robot
-from armwright.schema.checks import read_message, record, text
+from armwright.schema.checks import Check, read_message, record, text
+from armwright.studio import orders, views
 from armwright.studio.hub import Client, finite
-from armwright.studio.message_actions import answer
 from armwright.studio.studio_state import ShelfItem
 from armwright.world.world_file import read_world
 
@@ -45,6 +48,45 @@ if TYPE_CHECKING:
 
     from armwright.studio.studio_state import Studio
     from armwright.world.world import World
+
+Handler = Callable[..., Awaitable[dict[str, Any] | None]]
+
+
+class MessageAction(NamedTuple):
+    """The fields of a message, what to do with them, and whether those who only look may ask for it."""
+
+    shape: Check[dict[str, Any]]
+    do: Handler
+    viewers: bool
+
+
+def actions() -> dict[str, MessageAction]:
+    """Return everything that can be asked for, by name."""
+    table = {name: MessageAction(shape, do, True) for part in LOOK for name, (shape, do) in part.items()}
+    return table | {name: MessageAction(shape, do, False) for part in CHANGE for name, (shape, do) in part.items()}
+
+
+LOOK = (views.VIEWS, orders.VIEWS, views.LIBRARY_VIEWS)
+CHANGE = (orders.ORDERS, orders.EXPLORE_ORDERS, views.ORDERS, orders.PROGRAM_ORDERS)
+ACTIONS = actions()
+SHAPES = {name: action.shape for name, action in ACTIONS.items()}
+
+
+async def answer(studio: Studio, client: Client, raw: str) -> None:
+    """Do what one message asks for, and answer it; report whatever is wrong with it, and do nothing else."""
+    ident = 0
+    try:
+        name, ident, fields = read_message(raw, SHAPES)
+        action = ACTIONS[name]
+        if not (client.owner or action.viewers):
+            raise InputError(f"{name}: this page may only look; open the address with the owner's token to do that")
+        result = await action.do(studio, client, **fields)
+    except (ArmwrightError, np.linalg.LinAlgError) as error:
+        client.tell({"re": ident, "error": str(error)})
+        return
+    if ident:
+        client.tell({"re": ident, "ok": result or {}})
+
 
 PROGRAMS = (".irl", ".script", ".urscript", ".mod", ".modx", ".prg", ".src", ".krl", ".nc", ".ngc", ".gcode", ".tap")
 UPLOAD_KINDS: dict[str, tuple[tuple[str, ...], int]] = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.choices import REACTIONS
-from armwright.contact.detectors.detector_makers import FORCE
+from armwright.contact.monitor_makers import FORCE
 from armwright.errors import InputError
 from armwright.exploration.exploration_run import (
     SET_OUT_SECONDS,

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.contact.detectors.detector_makers import FORCE as ALARM
+from armwright.contact.monitor_makers import FORCE as ALARM
 from armwright.dynamics import mass_matrix
 from armwright.errors import InputError
 from armwright.exploration.exploration_run import (

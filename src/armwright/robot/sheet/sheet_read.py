@@ -26,7 +26,7 @@ The format by example::
 
 Further sections: ``[actuators]``, ``[base]`` and ``[tool]`` with a ``pose``, ``gravity``; ``[frames.camera]`` with the
 ``body`` that carries it (default: the last) and its ``pose`` in that link's frame; ``[measured]``, what somebody
-measured at the drives (`sheet_measured`); ``extends = "other"``
+measured at the drives (`sheet_joints`); ``extends = "other"``
 inherits everything from another sheet and overrides what is written. Without ``[bodies]``, or with bodies that all say
 nothing of mass, the arm has kinematics alone.
 
@@ -52,8 +52,15 @@ from armwright.robot.model import EARTH_GRAVITY, Robot
 from armwright.robot.parts import Body, Frame
 from armwright.robot.self_check import require_agreement
 from armwright.robot.sheet.sheet_bodies import BODY_KEYS, ROOT, all_mass_properties, tables
-from armwright.robot.sheet.sheet_joints import chain_rows, direction, kind_of, pose, read_actuators, read_joints
-from armwright.robot.sheet.sheet_measured import read_measured
+from armwright.robot.sheet.sheet_joints import (
+    chain_rows,
+    direction,
+    kind_of,
+    pose,
+    read_actuators,
+    read_joints,
+    read_measured,
+)
 from armwright.robot.tables.dh import from_dh, from_mdh
 from armwright.robot.tables.joint_screws import from_screws
 from armwright.schema.quantities import scalar, take, vector
