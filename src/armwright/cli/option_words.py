@@ -2,8 +2,8 @@
 """The words of the command line: each option has one name, one syntax and one parser, whichever command takes it.
 
 The first half holds the options as `Annotated` types (a function where help or limits differ from command to command),
-the second half what their texts mean: configurations, references, gains, payloads, addresses. `names_of` lists the names of
-a table of `armwright.choices` for a help text.
+the second half what their texts mean: configurations, references, gains, payloads, addresses. `names_of` lists the
+names of a table of `armwright.choices` for a help text.
 """
 
 from __future__ import annotations

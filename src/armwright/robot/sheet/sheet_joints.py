@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joints and motors of a sheet: geometry, names, kinds, limits, friction, gears, and what was measured at the drives.
 
-The geometry is a DH table, a modified DH table, screws with a home pose, or explicit frames. Section ``[measured]`` says
-what somebody measured at the drives of this arm. It is read and kept (`Robot.measured`); no equation of the arm uses it by itself::
+The geometry is a DH table, a modified DH table, screws with a home pose, or explicit frames. Section ``[measured]``
+says what somebody measured at the drives of this arm. It is read and kept (`Robot.measured`); no equation of the arm
+uses it by itself::
 
     [measured]
     from = "ur5-kufieta-c"      # what this sheet says of friction and torque constants (or its own [measured]),
