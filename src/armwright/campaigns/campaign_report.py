@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One HTML page about a campaign, from its store: outcomes, quantiles, pictures, and how to repeat it.
 
-Pictures of a campaign's rows: how figures are spread, and the ROC of detectors.
+The pictures show how figures are spread, how long contacts waited for an alarm, and the ROC of detectors.
 """
 
 from __future__ import annotations

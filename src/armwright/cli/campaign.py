@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``armwright campaign``: many runs, on this machine or on several, that can be stopped and gone on with.
+"""``armwright campaign``: many runs, on this machine or on several, that can be stopped and resumed.
 
-How far a campaign is, while it runs: one line that is rewritten on a terminal, a line now and then in a log.
-
-Commands that are a campaign underneath: in a folder of the user's, or in one that is thrown away.
+While a campaign runs, one line says how far it is: rewritten on a terminal, a line now and then in a log. Commands that
+are a campaign underneath (`campaign_rows`) keep it in a folder of the user's, or in one that is removed afterwards.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``armwright compare``: every formulation of one arm on random states — do they agree, what do they cost.
+"""``armwright compare`` and ``count``: every formulation of one arm on random states, and what it costs.
 
-``armwright count``: operations of every formulation for one arm, and the documents' tables beside ours.
+`compare` says whether the formulations agree; `count` has their operations, and the documents' tables next to ours.
 """
 
 from __future__ import annotations

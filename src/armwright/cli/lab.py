@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``armwright lab``: a UR controller on the wire with an arm behind it, and a recorder for it and for real ones.
+"""``armwright lab``: record, replay, export, move, and 004's whole experiment from one file (``run``, ``example``).
 
-``armwright lab run`` and ``lab example``: 004's whole experiment from one file.
+The controller on the wire with an arm behind it is ``lab serve`` (lab_serve.py).
 """
 
 from __future__ import annotations

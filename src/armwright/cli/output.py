@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How commands speak: lines and tables for people, JSON for programs, source code as it is, remarks on stderr.
 
-Text on its way to a terminal: nothing in it can command the terminal, and every encoding can carry it.
-
 Names, notes and paths come from files that others wrote. An escape character in them could move the cursor, a
 bidirectional mark could turn a line around, and square brackets are markup to Rich. So all output of the commands goes
-through `safe` and is handed to Rich as plain `Text`, never as markup.
-
-Where a page can be seen: its address, and a browser if one is asked for.
+through `safe` and is handed to Rich as plain `Text`, never as markup. Pages are named by their address, and opened in a
+browser where that is asked for.
 """
 
 from __future__ import annotations

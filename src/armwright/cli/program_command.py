@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``armwright run program``: a robot program against what the motors can really do.
 
-And a robot program as it was understood, for ``armwright show``.
+`print_or_json` shows a program as it was understood, for ``armwright show``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of a detection study, each judged by every observer and detector; a run's figures depend on its seed alone.
 
-Observers and detectors are applied to the same measured signals afterwards. A detector's level, compared with a range
-of scales, gives its whole curve from one pass.
-
-Batches of runs with perturbed arms and contacts of their own: what a detection study simulates.
+`StudyBench` simulates batches of runs with perturbed arms and contacts of their own. Observers and detectors are
+applied to the same measured signals afterwards (`Trials`). A detector's level, compared with a range of scales, gives
+its whole curve from one pass.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thresholds learned before a run: contact-free motion where the run will be, by the same loop.
+"""How a run feels: its loop with law, observers and surroundings, its detector, and thresholds learned before it.
 
-Observers and detectors by name, with the numbers that suit a run.
-
-The loop of a run, put together once for both kinds: law, observers, surroundings; then detector and session.
+`set_up` makes the loop once for both kinds of runs, `find_observer` and `find_detector` take monitors by name with the
+numbers that suit a run, `learned_from` gets thresholds from contact-free motion where the run will be, by the same
+loop.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels: traced functions that run. One object serves single calls, batches, derivatives, counts and sources.
 
-Where results go: into new arrays, or into the caller's own after a check.
-
-An output may be an input, or overlap one in any way: the results are those of separate arrays (they take a detour
-through memory of their own), and inputs that are refused are left as they were. Outputs must not overlap one another.
-
-A kernel that is called with symbols, in a function that is being traced, becomes part of what is traced.
+Results go into new arrays, or into the caller's own after a check. An output may be an input, or overlap one in any
+way: the results are those of separate arrays (they take a detour through memory of their own), and inputs that are
+refused are left as they were. Outputs must not overlap one another. A kernel that is called with symbols, in a function
+that is being traced, becomes part of what is traced.
 """
 
 from __future__ import annotations
@@ -232,7 +230,7 @@ class Kernel:
         return results[0] if p.single else tuple(results)
 
     def inlined(self, *values: Symbolic) -> Symbolic:
-        """Return the results for symbols: the program's nodes, made anew in the graph of the caller.
+        """Return the results for symbols: the program's nodes, built again in the graph of the caller.
 
         Leading batch axes broadcast as in a call; numbers among the values are folded in.
         """

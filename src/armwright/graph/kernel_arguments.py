@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a kernel may be called with: numbers or symbols, each with batch axes in front of its own shape.
 
-Numbers become float64 arrays. Symbols have no values to compute with: the program behind the kernel is made anew in the
-graph that they belong to, so that a kernel called in a function that is being traced becomes part of it.
+Numbers become float64 arrays. Symbols have no values to compute with: the program behind the kernel is built again in
+the graph that they belong to, so that a kernel called in a function that is being traced becomes part of it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _stacked(rows: Sequence[Symbolic], batch: tuple[int, ...]) -> Symbolic:
 
 
 def in_graph(program: TracedProgram, values: Sequence[Symbolic]) -> Symbolic:
-    """Return the results of a program for one state: its nodes made anew in the graph of the symbols among `values`.
+    """Return the results of a program for one state: its nodes built again in the graph of the symbols among `values`.
 
     None where there is no symbol at all.
     """

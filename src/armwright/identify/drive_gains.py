@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torque per ampere and offset of every drive from a log without contact, the rigid body taken as described (004 §5.5).
+"""Drive gains, torque at the joint per ampere of motor current: three ways to know them, and a line fitted to a log.
 
-004 draws torque over current (6.5). Noise in the current flattens such a line. Here the noisy variable is regressed:
+With friction and inertia both unknown, currents alone show only ratios: a gain twice as large with everything else
+twice as large explains them equally. A gain must be known, or read from the controller's own targets, or made visible
+by a load of known mass (`Known`, `FromTargets`, `Free`).
+
+`fit_current_map` takes the rigid body as described (004 §5.5). 004 draws torque over current (6.5); noise in the
+current flattens such a line. Here the noisy variable is regressed:
 
     i = (τ_μ + ν_c sgn q̇ + ν_v q̇ − b)/k,     linear in 1/k, ν_c/k, ν_v/k, −b/k
 
 A joint that carries no rigid-body torque shows only ν/k: its k is called undetermined, not printed.
-
-Drive gains, torque at the joint per ampere of motor current: three ways to know them.
-
-With friction and inertia both unknown, currents alone show only ratios: a gain twice as large with everything else
-twice as large explains them equally. A gain must be known, or read from the controller's own targets, or made visible
-by a load of known mass.
 """
 
 from __future__ import annotations
@@ -194,7 +193,7 @@ class FittedDrives:
     determined: tuple[bool, ...]
 
     def usable(self) -> Array:
-        """K (n,) with that of the nearest determined joint where it is not: drives beside each other are alike."""
+        """K (n,) with that of the nearest determined joint where it is not: neighbouring drives are alike."""
         known = np.flatnonzero(self.determined)
         if not len(known):
             raise InputError("current map: no joint carries enough torque in these logs to tell its gain")

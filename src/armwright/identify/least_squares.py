@@ -301,7 +301,7 @@ def least_squares(
     n = robot.n
     carried = tuple(payloads) if payloads is not None else (None,) * len(logs)
     if len(carried) != len(logs):
-        raise InputError(f"fit: {len(carried)} payloads for {len(logs)} logs; give one a log, None without")
+        raise InputError(f"fit: {len(carried)} payloads for {len(logs)} logs; give one per log, None without")
     places, masses = [], list[float | None]()
     for load in carried:
         places.append(None if load is None else len(masses))

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arm, its servo and its world as one compiled tick, and everything that a controller publishes as one kernel.
 
-The arm's mathematics as its controller tells them to a client: mass matrix, Coriolis torques, Jacobian, its rate.
-
-The joint servo of the virtual controller, and the eye that watches it: both know the load they are told.
+The servo and the monitor that watches it both know the load they are told:
 
     a = q̈_r + k_p e + k_d ė + z,     ż = k_i e  outside a dead band, |z| ≤ z_max
     τ = M(q) a + C q̇ + g + ν_v q̇_r + ν_c tanh(q̇_r/v_0 + e/(e_0 (1 + (q̇/v_1)²))),  limited to what joints can give
@@ -12,7 +10,8 @@ Dry friction is fed forward in the direction of the *reference*, and for an arm 
 does not stick short of its goal; never more than there is, so it cannot drive the arm by itself. An arm that moves
 does not stick: there the error's part would only be a gain that ticks of 2 ms cannot hold. The integral takes what
 the model does not know (a load it was not told), and rests within a dead band, so that nothing hunts. Triple pole at
-30 rad/s.
+30 rad/s. `Model` is the arm's mathematics as a controller tells it to a client: mass matrix, Coriolis torques, Jacobian
+and its rate.
 """
 
 from __future__ import annotations

@@ -405,7 +405,7 @@ def planar(
     >>> aw.equations(aw.planar("RR"), "M").latex()
     """
     if not isinstance(kinds, str) or not kinds or set(kinds) - {"R", "P"}:
-        raise InputError(f"planar: kinds must be letters R and P, one a joint, as in 'RR'; got {kinds!r}")
+        raise InputError(f"planar: kinds must be letters R and P, one per joint, as in 'RR'; got {kinds!r}")
     n = len(kinds)
     turns = [kind == "R" for kind in kinds]
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a loop cannot run, or stopped: the joint, the moment, the likely cause, and what would work.
 
-Steps that cannot be stable: found before the run, with the limit and what would work.
-
-A loop is linearised numerically around its present state: the compiled tick is run on perturbed states. If the largest
-factor by which one tick multiplies a small deviation means a growth faster than any arm can fall, the cause is the
-step, not the physics.
+Before a run, the loop is linearised numerically around its present state: the compiled tick is run on perturbed states.
+If the largest factor by which one tick multiplies a small deviation means a growth faster than any arm can fall, the
+cause is the step, not the physics; the limit and a step that works are said (`explain_stability`). After a run that
+failed, `explain` says the same of the state it failed in.
 """
 
 from __future__ import annotations

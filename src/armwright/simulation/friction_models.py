@@ -2,8 +2,7 @@
 """Friction models of the joints, beyond the viscous and Coulomb friction that a robot carries itself.
 
 Each model gives the torque that opposes the motion, as a traced function of speed and of its own states. `dry_bound`
-is the largest torque it
-can hold at rest; the semi-implicit integrator uses it to let a joint really stick.
+is the largest torque it can hold at rest; the semi-implicit integrator uses it to let a joint really stick.
 """
 
 from __future__ import annotations

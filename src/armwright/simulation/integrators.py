@@ -1,39 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file an integrator. Each advances x by one step h of ẋ = f(t, x), traced into the loop.
+"""The integrators. Each advances x by one step h of ẋ = f(t, x), traced into the loop.
 
-A `Integrator` takes the system (`armwright.simulation.system.System`), the time since the tick began, the state and the
-step, and returns
-the next state — with an error estimate if it can adapt its step.
+An `Integrator` takes the system (`armwright.simulation.system.System`), the time since the tick began, the state and
+the step, and returns the next state, with an error estimate if it can adapt its step (`accept` chooses the next one).
 
-The step that an adaptive integrator takes next, from the error of the one it has tried.
+- **RK4**, the classical method of order four, in pieces: a step of its own, or stages around one derivative. A compiled
+  loop calls the derivative four times (step_stages.py): a quarter of the code of one long step, so less to trace, to
+  compile and to fetch. Both forms give the same numbers.
+- **Semi-implicit Euler**: velocity first, position with the new velocity. Coulomb friction (and stiction) is set-valued
+  at rest, so it is not evaluated but solved for, at the end of the step:
 
-The classical Runge–Kutta method of order four, in pieces: a step of its own, or stages around one derivative.
+      M v⁺ + p = m,   m = M v + h (τ − b),   p_i = h F_i sign(v_i⁺) where joint i slides, |p_i| ≤ h F_i where it sticks,
 
-A compiled loop calls the derivative four times (step_stages.py): a quarter of the code of one long step, so less to
-trace, to compile and to fetch. With many contacts the derivative is large, and one long step would take half a minute
-to compile. Both forms give the same numbers.
+  the optimum of ½ v⁺ᵀM v⁺ − mᵀv⁺ + Σ h F_i |v_i⁺|. A joint inside its static friction stays where it is, exactly.
+- **Dormand–Prince 5(4)**: explicit, with the error estimate that lets the loop adapt its step.
+- **RODAS3**: a linearly implicit (Rosenbrock) method of order 3, L-stable, with an embedded estimate of order 2.
+  Coefficients: Sandu et al., Atmospheric Environment 31 (1997) 3459–3472. Each stage solves
 
-Semi-implicit Euler: velocity first, position with the new velocity; dry friction that really holds.
+      (1/(γh) − J) K_i = f(t + α_i h, x + Σ a_ij K_j) + Σ (c_ij/h) K_j + γ_i h ∂f/∂t,     x⁺ = x + Σ m_i K_i
 
-Coulomb friction (and stiction) is set-valued at rest, so it is not evaluated but solved for, at the end of the step:
-
-    M v⁺ + p = m,   m = M v + h (τ − b),   p_i = h F_i sign(v_i⁺) where joint i slides, |p_i| ≤ h F_i where it sticks,
-
-the optimum of ½ v⁺ᵀM v⁺ − mᵀv⁺ + Σ h F_i |v_i⁺|. A joint inside its static friction therefore stays where it is,
-exactly and
-for ever.
-
-Dormand–Prince 5(4): explicit, with the error estimate that lets the loop adapt its step.
-
-RODAS3: a linearly implicit (Rosenbrock) method of order 3, L-stable, with an embedded estimate of order 2.
-
-Coefficients: Sandu et al., Atmospheric Environment 31 (1997) 3459–3472. Each stage solves
-
-    (1/(γh) − J) K_i = f(t + α_i h, x + Σ a_ij K_j) + Σ (c_ij/h) K_j + γ_i h ∂f/∂t,     x⁺ = x + Σ m_i K_i
-
-with the exact Jacobian J of the closed loop, taken from the graph. The rows of the accelerations are multiplied by M
-and the positions eliminated, which leaves M/(γh) + D + γh·K: nearly symmetric and positive definite, so elimination
-needs no pivoting.
+  with the exact Jacobian J of the closed loop, taken from the graph. The rows of the accelerations are multiplied by M
+  and the positions eliminated, which leaves M/(γh) + D + γh·K: nearly symmetric and positive definite, so elimination
+  needs no pivoting.
 """
 
 from __future__ import annotations

@@ -2,12 +2,9 @@
 """A loop under way: its state, its clock, its reference and its rows. What looks at a simulation looks at this.
 
 `armwright.simulation.session.Session` makes it run; events, diagnosis, recordings and files only need what is here.
-
-One integrator step as a kernel of its own: for laws that Python calls, and for finding an event within a step.
-
-The rows that a session records, in blocks that the compiled loop writes into and a recording looks into: no copies.
-
-Beside the rows (of every lane) stands what all lanes were given at that tick: time and references.
+Rows stand in blocks that the compiled loop writes into and a recording looks into, without copies; with them stands
+what all lanes were given at that tick: time and references. One integrator step is also a kernel of its own, for laws
+that Python calls and for finding an event within a step.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the controller sees: sampled, delayed, noisy, quantised positions and velocities; other sensors after the run.
 
-In the loop the law reads measured q and qd, and the wrench at the wrist (`wrist`). Force/torque sensor, accelerometer
-and motor current (`Drive.current`) are functions of the recorded motion; a `Sensor` makes real readings of them.
-
-A sensor between a true quantity and what is read: its own rate, delay, bias, noise, resolution and range.
-
-What a sensor at the wrist feels: the wrench of the world on the tool, for a law in the loop and for a recording.
+In the loop the law reads measured q and qd (`JointSensors`), and the wrench of the world on the tool at the wrist.
+Force/torque sensor, accelerometer and motor current (`Drive.current`) are functions of the recorded motion; a `Sensor`
+makes readings of them, with its own rate, delay, bias, noise, resolution and range.
 """
 
 from __future__ import annotations

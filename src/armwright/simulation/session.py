@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulation under way: run, stop at events, change the reference, go on.
 
-A run on its way to a file: every stretch of rows is written when it is done, and may be forgotten then.
-
-The user's functions in a loop: each is traced alone before the loop is, to see whether it keeps state in Python.
-
-One tick of a simulation: its stages in order, the slots between them, what is recorded and what stops it.
+The plan of one tick says its stages in order, the slots between them, what is recorded and what stops it. Functions of
+the user are traced alone before the loop is, to see whether they keep state in Python. A run on its way to a file
+writes every stretch of rows when it is done, and may forget it then.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What only the owner's pages may ask for: everything that changes what the others see.
 
-Explore: worlds to choose or to draw, runs through them, and runs that differ in one thing beside one another.
-
-Programs: one that was opened, run through what the motors of the arm can do, at any override.
+Three groups: the live arm (`ORDERS`); worlds to choose or draw and runs through them, one setting varied at a time
+(`EXPLORE_ORDERS`); and a program that was opened, run through what the motors can do at any override
+(`PROGRAM_ORDERS`).
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 """The arm that is pulled: law, observer and detector compiled into one tick, with everything that a page may change.
 
 Payload and friction are numbers of the plant, the law's gains are inputs of the loop: they change between two ticks
-and nothing is compiled again. Another law, another arm, or a controller that knows less is another plant.
-
-A hand that pulls a link by a spring: the force inside the compiled loop, and the truth about it beside the loop.
+and nothing is compiled again. Another law, another arm, or a controller that knows less is another plant. The hand
+pulls a link by a spring, inside the compiled loop:
 
     f = k (x_target − p) − d ṗ,   F = f / √(1 + |f|²/F_max²)
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every page may ask for, those that only look included.
+"""What every page may ask for, those that only look included: the arm, and the things on the shelf opened.
 
-Things on the shelf, opened: a replay in a frame, a recording's signals as columns, a file to keep, a document.
-
+A thing on the shelf opens as a replay in a frame, a recording's signals as columns, a file to keep, or a document.
 Rooms that take long to import are imported by whoever first needs them, so that the page opens at once.
 """
 

@@ -38,9 +38,7 @@ The format by example::
     rotation = [[0, 1, 0], [1, 0, 0], [0, 0, -1]]       # of the tool, kept; that of near if absent
 
 Further kinds: ``sphere`` (centre, radius), ``capsule`` (start, end, radius), ``box`` (centre, size, and rpy or
-rotation), ``mesh`` (``file`` beside the world's with ``unit``, or vertices and triangles).
-
-The tasks of a world file, ``[task]`` and ``[tool_task]``, read and written; see `file` for the format.
+rotation), ``mesh`` (``file`` in the folder of the world's, with ``unit``, or vertices and triangles).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report of an experiment: one HTML page with its pictures inside, and the same as JSON.
 
-Pictures of an experiment: torque over current, wrenches against the sensor, a tap on two clocks.
+The pictures show torque over current, wrenches against the sensor, and a tap on two clocks.
 """
 
 from __future__ import annotations

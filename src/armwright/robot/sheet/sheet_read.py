@@ -26,11 +26,9 @@ The format by example::
 
 Further sections: ``[actuators]``, ``[base]`` and ``[tool]`` with a ``pose``, ``gravity``; ``[frames.camera]`` with the
 ``body`` that carries it (default: the last) and its ``pose`` in that link's frame; ``[measured]``, what somebody
-measured at the drives (`sheet_joints`); ``extends = "other"``
-inherits everything from another sheet and overrides what is written. Without ``[bodies]``, or with bodies that all say
-nothing of mass, the arm has kinematics alone.
-
-Where sheets live: the catalogue inside the package, and files beside the one that extends them.
+measured at the drives (`sheet_joints`); ``extends = "other"`` inherits everything from another sheet, in the same
+folder or in the catalogue, and overrides what is written. Without ``[bodies]``, or with bodies that all say nothing of
+mass, the arm has kinematics alone.
 """
 
 from __future__ import annotations
