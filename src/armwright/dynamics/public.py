@@ -131,7 +131,10 @@ def inverse_dynamics_kernel(
     rotors: bool = True,
     check_finite: bool = True,
 ) -> Kernel:
-    """Kernel (q, qd, qdd[, wrench]) → tau. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6)."""
+    """Kernel (q, qd, qdd[, wrench]) → tau. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6).
+
+    >>> inverse = inverse_dynamics_kernel(robot)  # for loops that count nanoseconds
+    """
     return cast("Kernel", _inverse(robot, wrench, method, gravity, friction, rotors, check_finite))
 
 
@@ -174,7 +177,10 @@ def forward_dynamics_kernel(
     rotors: bool = True,
     check_finite: bool = True,
 ) -> Kernel:
-    """Kernel (q, qd, tau[, wrench]) → qdd. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6)."""
+    """Kernel (q, qd, tau[, wrench]) → qdd. `wrench` adds an input: "tool" (6,) or "bodies" (nb, 6).
+
+    >>> forward = forward_dynamics_kernel(robot)  # for loops that count nanoseconds
+    """
     return cast("Kernel", _forward(robot, wrench, method, gravity, friction, rotors, check_finite))
 
 
@@ -244,6 +250,8 @@ def inverse_dynamics(
         friction: include viscous and Coulomb friction.
         rotors: include rotor inertia.
         check_finite: raise `InputError` on NaN or infinity.
+
+    >>> tau = aw.inverse_dynamics(robot, q, qd, qdd)
     """
     if wrench is None and method == "rnea" and gravity and friction and rotors and check_finite:
         try:  # the usual call: a name is found quicker than a tuple
@@ -273,6 +281,8 @@ def forward_dynamics(
     """Joint accelerations qdd (..., n) that actuator torques tau (..., n) cause; other arguments as `inverse_dynamics`.
 
     ``method="auto"`` takes CRBA with LᵀDL or ABA, whichever needs fewer operations for this arm.
+
+    >>> qdd = aw.forward_dynamics(robot, q, qd, tau)
     """
     if wrench is None and method == "auto" and gravity and friction and rotors and check_finite:
         try:
@@ -289,7 +299,10 @@ def forward_dynamics(
 def mass_matrix(
     robot: Robot | Tree, q: ArrayLike, method: str = "crba", *, rotors: bool = True, check_finite: bool = True
 ) -> Array:
-    """Joint-space mass matrix M (..., n, n), symmetric positive definite, with rotor inertia unless switched off."""
+    """Joint-space mass matrix M (..., n, n), symmetric positive definite, with rotor inertia unless switched off.
+
+    >>> aw.mass_matrix(robot, q) @ qdd  # torque of the inertia alone [N m]
+    """
     if rotors and check_finite and isinstance(method, str) and method == "crba":
         try:
             k = robot.known["mass_matrix"]  # type: ignore[union-attr]
@@ -302,7 +315,10 @@ def mass_matrix(
 
 
 def coriolis_matrix(robot: Robot | Tree, q: ArrayLike, qd: ArrayLike) -> Array:
-    """Christoffel matrix C (..., n, n): C q̇ are the velocity torques and Ṁ − 2C is skew (000 §3.3, 004 eq. 2.66)."""
+    """Christoffel matrix C (..., n, n): C q̇ are the velocity torques and Ṁ − 2C is skew (000 §3.3, 004 eq. 2.66).
+
+    >>> aw.coriolis_matrix(robot, q, qd) @ qd  # Coriolis and centrifugal torques [N m]
+    """
     return cast("Array", _coriolis_found(robot, (), None, q, qd))
 
 
@@ -315,17 +331,26 @@ def bias(
     gravity: bool = True,
     friction: bool = True,
 ) -> Array:
-    """Torque at zero acceleration (..., n): C q̇ + g − Jᵀw + friction, the u′ of 001 eq. 36."""
+    """Torque at zero acceleration (..., n): C q̇ + g − Jᵀw + friction, the u′ of 001 eq. 36.
+
+    >>> aw.bias(robot, q, qd)  # equals aw.inverse_dynamics(robot, q, qd, np.zeros(robot.n))
+    """
     return cast("Array", _bias_found(robot, (gravity, friction), wrench, q, qd))
 
 
 def gravity_torque(robot: Robot | Tree, q: ArrayLike) -> Array:
-    """Torque (..., n) that holds the arm still against gravity, g(q) = ∂V/∂q."""
+    """Torque (..., n) that holds the arm still against gravity, g(q) = ∂V/∂q.
+
+    >>> aw.gravity_torque(robot, q)  # what holds the arm at rest [N m]
+    """
     return cast("Array", _gravity_found(robot, (), None, q))
 
 
 def energy(robot: Robot | Tree, q: ArrayLike, qd: ArrayLike, *, rotors: bool = True) -> Energy:
-    """Kinetic, potential and total energy [J], each of the batch's shape; potential is 0 at the height of the base."""
+    """Kinetic, potential and total energy [J], each of the batch's shape; potential is 0 at the height of the base.
+
+    >>> aw.energy(robot, q, qd)  # kinetic and potential [J]
+    """
     return Energy(*_energy_found(robot, (rotors,), None, q, qd))
 
 
@@ -348,12 +373,17 @@ def joint_reactions(
         wrench: external wrench as in `inverse_dynamics`.
         frame: axes and moment point: "joint" (the moved joint frame, on the axis), "link" (the link's own frame),
             "parent" (the parent's link frame: frame i−1 of the document for standard DH).
+
+    >>> joint_reactions(robot, q, qd, qdd)[0]  # on the first body
     """
     return cast("Array", _reactions_found(robot, (frame,), wrench, q, qd, qdd))
 
 
 def regressor(robot: Robot | Tree, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
-    """Y (..., n, 10 nb + 4n) with ``tau = Y @ parameters(robot)``; see `armwright.dynamics.regressor` for the order."""
+    """Y (..., n, 10 nb + 4n) with ``tau = Y @ parameters(robot)``; see `armwright.dynamics.regressor` for the order.
+
+    >>> aw.regressor(robot, q, qd, qdd) @ aw.dynamics.parameters(robot)  # equals aw.inverse_dynamics(…)
+    """
     return cast("Array", _regressor_found(robot, (), None, q, qd, qdd))
 
 
@@ -393,7 +423,10 @@ def dynamics_derivatives(
     friction: bool = True,
     rotors: bool = True,
 ) -> ForwardDerivatives:
-    """∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau (..., n, n) of forward dynamics, exact; wrenches are constant in base axes."""
+    """∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau (..., n, n) of forward dynamics, exact; wrenches are constant in base axes.
+
+    >>> dynamics_derivatives(robot, q, qd, tau)
+    """
     return ForwardDerivatives(*_forward_derivatives_found(robot, (friction, rotors), wrench, q, qd, tau))
 
 
@@ -407,7 +440,10 @@ def inverse_dynamics_derivatives(
     friction: bool = True,
     rotors: bool = True,
 ) -> InverseDerivatives:
-    """∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd = M (..., n, n) of inverse dynamics, exact; wrenches are constant in base axes."""
+    """∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd = M (..., n, n) of inverse dynamics, exact; wrenches are constant in base axes.
+
+    >>> inverse_dynamics_derivatives(robot, q, qd, qdd)
+    """
     return InverseDerivatives(*_inverse_derivatives_found(robot, (friction, rotors), wrench, q, qd, qdd))
 
 

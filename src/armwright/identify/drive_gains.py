@@ -223,6 +223,8 @@ def fit_current_map(
             much doubt.
         rate: of the even samples [Hz], see `even_samples`.
         cutoff: of the low-pass on all columns and the current alike [Hz], None without.
+
+    >>> fit_current_map(log, robot).k  # [N m/A]
     """
     tau, rotors, dry, qd, current, moving = current_rows(logs, robot, rate=rate, cutoff=cutoff)
     per = max(1, round(BLOCK_SECONDS * rate))

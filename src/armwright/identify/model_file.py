@@ -83,7 +83,10 @@ def _estimate(e: Estimate) -> dict[str, Any]:
 
 @names_culprit
 def save_model(identified: Identified, path: str | Path) -> Path:
-    """Write a model to a JSON file."""
+    """Write a model to a JSON file.
+
+    >>> save_model(aw.identify.fit(log, robot), "arm.json")
+    """
     file = Path(path)
     try:
         file.write_text(to_text(identified), encoding="utf-8")
@@ -98,6 +101,8 @@ def load_model(path: str | Path) -> Identified:
 
     Raises:
         InputError: what does not make sense in the file, by its place: it may have been edited.
+
+    >>> load_model("arm.json").robot
     """
     file = Path(path)
     try:

@@ -157,6 +157,8 @@ def simulate(
     Raises:
         SimulationError: the step cannot be stable, the state diverged, a law returned NaN or the disk is full;
             `.recording` holds what was recorded.
+
+    >>> run = aw.simulate(aw.load("ur5"), pd_gravity(400.0, 40.0), path)  # run["q"], run.plot(), run.save("run.npz")
     """
     loop = Loop.of(robot, law, **options)
     session = loop.session(q0, qd0=qd0, reference=reference, count=count, every=every, seed=seed, check_step=check_step)

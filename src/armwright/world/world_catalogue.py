@@ -17,7 +17,10 @@ PACKAGE = "armwright.world"
 
 
 def worlds() -> list[str]:
-    """Return the names of the worlds that come with the package, sorted."""
+    """Return the names of the worlds that come with the package, sorted.
+
+    >>> worlds()[0]  # 'bench'
+    """
     folder = resources.files(PACKAGE) / "worlds"
     return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
@@ -28,6 +31,8 @@ def load_world(path: str | Path) -> World:
 
     Raises:
         DescriptionError: with file, line, dotted path and rule.
+
+    >>> aw.load_world("shelf")
     """
     from armwright.world.world_file import read_world, world_from_text
 
