@@ -26,6 +26,7 @@ from armwright.kinematics.jacobians import frame_jacobian
 from armwright.motion import Reference, quintic
 from armwright.robot.tree import tree_of
 from support.arms import close, random_arm, random_pose
+from support.simulated_logs import gear_friction, sheet_of, simulated_log, true_arm
 
 ROBOT = random_arm(3, 3, prismatic=0.0).with_frame("camera", random_pose(np.random.default_rng(1)), "b1")
 UR5, IIWA = aw.load("ur5"), aw.load("iiwa14")
@@ -299,3 +300,18 @@ def test_a_law_may_solve_for_a_constant_goal_with_the_arm_it_is_handed():
 
     run = aw.simulate(UR5, towards, None, 0.002, q0=STATE_6[0], check_step=False)
     assert np.abs(run["q"] - STATE_6[0]).max() < 1e-6
+
+
+def test_an_identified_model_serves_as_any_other_arm():
+    """From a log of currents to a law that holds the arm by what was identified."""
+    sheet, gains = sheet_of(), np.full(6, 11.0)
+    model = aw.identify.fit(
+        simulated_log(true_arm(), gear_friction(6), gains, 8.0), sheet, gains=aw.identify.Known(gains)
+    )
+    q = np.linspace(-1.0, 1.0, 6)
+    compiled = aw.compile(lambda robot, q: aw.gravity_torque(robot, q), model.robot)
+    np.testing.assert_allclose(compiled(q), aw.gravity_torque(model.robot, q), rtol=1e-12, atol=1e-12)
+    law = as_law(lambda arm, q, qd: aw.gravity_torque(model.robot, q) - 10.0 * qd, name="hold by the model")
+    zero = np.zeros(6)
+    tau = evaluate_law(law, model.robot, 0.0, q, zero, Reference(q, zero, zero)).tau
+    np.testing.assert_allclose(tau, aw.gravity_torque(model.robot, q), rtol=1e-12, atol=1e-12)
