@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,12 +64,16 @@ def save(recording: Recording, path: str | Path) -> Path:
     return written(file, lambda draft: write(recording, draft))
 
 
+_PLACING = threading.Lock()
+"""Held while the files of a recording take their names: threads that save under one name must not mix their files."""
+
+
 def written(file: Path, write: Callable[[Path], None]) -> Path:
     """Let `write` make the file in a draft folder; move it, with files next to it, to its place when it is whole."""
     try:
         with draft_folder(file) as folder:
             write(folder / file.name)
-            with Uninterrupted():  # both files of a CSV recording, or none
+            with _PLACING, Uninterrupted():  # both files of a CSV recording, or none
                 for draft in sorted(folder.iterdir(), reverse=True):
                     os.replace(draft, file.with_name(draft.name))
     except OSError as error:
