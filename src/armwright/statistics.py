@@ -84,7 +84,11 @@ def quantile(values: ArrayLike, q: float, confidence: float = 0.95) -> Interval:
         raise InputError(f"q must be between 0 and 1, got {q}")
     at, part = divmod(q * (n - 1), 1.0)
     near, next_ = x[int(at)], x[min(int(at) + 1, n - 1)]
-    value = near if part == 0.0 or near == next_ else near + part * (next_ - near)
+    if part == 0.0 or near == next_ or math.isinf(next_):
+        value = near if part == 0.0 else next_
+    else:  # from the nearer end, as NumPy does
+        step = next_ - near
+        value = near + part * step if part < 0.5 else next_ - (1.0 - part) * step
     below, above = _ranks(n, q, 0.5 * (1.0 - confidence))
     return Interval(
         float(value), float(x[below]) if below >= 0 else -math.inf, float(x[above]) if above < n else math.inf
