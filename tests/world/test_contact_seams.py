@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,8 +16,10 @@ from armwright.contact.ground_truth import contact_report
 from armwright.planning import WholeArm, grid_map, obstacles_of, true_map
 from armwright.world import LinkCapsules
 from armwright.world.arm_capsules import tool_point
-from armwright.world.shape_distance import covered_distance, covers_of, distance_and_normal, signed_distance
+from armwright.world.shape_distance import distance_and_normal, signed_distance
 from armwright.world.shapes import Box, HalfSpace
+from armwright.world.solid_clusters import clusters_of, solids_of
+from armwright.world.union_depth import union_of, way_out
 from armwright.world.world import World
 
 seeds = st.integers(0, 2**32 - 1)
@@ -33,10 +37,11 @@ def box(name, low, high, R=None, at=(0.0, 0.0, 0.0)):
     return Box(name=name, centre=tuple(centre), size=tuple(high - low), rotation=turned)
 
 
-def nearest(shapes, p):
-    """Distance and normal of several shapes together at a point: of the one that it is deepest in."""
-    found = [covered_distance(s, p, covers_of(s, shapes)) for s in shapes]
-    return min(found, key=lambda x: x[0])
+def depth(shapes, p):
+    """Depth and outward normal of shapes that hang together at a point inside."""
+    out = way_out(union_of(shapes), p)
+    assert out.inside
+    return float(out.depth), out.normal
 
 
 @given(seeds)
@@ -57,14 +62,11 @@ def test_two_halves_push_like_the_whole(seed):
         p = rng.uniform(0.02, 0.98, 3) * size
         p[axis] = middle[axis] + rng.choice([0.0, 1e-13, -1e-13, 1e-5, -1e-5, 1e-3, 0.1 * rng.uniform(-1.0, 1.0) * cut])
         x = np.array(at) + R @ p
-        want, n = distance_and_normal(whole, x)
-        got, m = nearest(halves, x)
-        sides = np.delete(np.minimum(p, size - p), axis).min()
-        end = min(p[axis], size[axis] - p[axis])
-        if sides < end:  # out through a side, which each half has as well
-            assert got == pytest.approx(want, abs=3e-6)
-            assert n @ m > 1.0 - 1e-9 or np.partition(np.minimum(p, size - p), 1)[1] < sides + 1e-5
-        assert got <= want + 3e-6, "never nearer to free than the whole"
+        far, n = distance_and_normal(whole, x)
+        got, m = depth(halves, x)
+        assert got == pytest.approx(-far, abs=1e-12)
+        beside = np.sort(np.minimum(p, size - p))
+        assert n @ m > 1.0 - 1e-9 or beside[1] < beside[0] + 1e-9
 
 
 @given(seeds)
@@ -77,12 +79,13 @@ def test_partly_shared_faces_are_closed_where_they_are_shared_only(seed):
     b = box("b", [0.1, 0.3, z], [0.3, 0.6, z + 0.4], R, at)
     for _ in range(10):
         p = np.array([rng.uniform(0.02, 0.38), 0.3 - 0.005, rng.uniform(0.02, 0.38)])
-        far, n = covered_distance(a, np.array(at) + R @ p, covers_of(a, (a, b)))
+        got, n = depth((a, b), np.array(at) + R @ p)
         shared = 0.1 < p[0] < 0.3 and z < p[2] < z + 0.4
-        margin = min(abs(p[0] - 0.1), abs(p[0] - 0.3), abs(p[2] - z), abs(p[2] - z - 0.4))
-        if margin > 1e-3:
-            assert (far < -0.0051) == shared
-            assert shared or n @ R[:, 1] == pytest.approx(1.0)
+        to_crease = min(abs(p[0] - 0.1), abs(p[0] - 0.3), abs(p[2] - z), abs(p[2] - z - 0.4))
+        if shared:
+            assert 0.005 < got <= np.hypot(0.005, to_crease) + 1e-6
+        elif to_crease > 1e-3:
+            assert got <= 0.005 + 1e-9 and (got < 0.005 or n @ R[:, 1] == pytest.approx(1.0))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -113,13 +116,40 @@ def test_a_wall_of_boxes_has_no_gap_on_the_map():
 
 def test_boxes_apart_and_on_the_floor():
     a, b = box("a", [0.0, 0.0, 0.0], [0.2, 0.2, 0.2]), box("b", [0.0, 0.25, 0.0], [0.2, 0.4, 0.2])
-    assert covers_of(a, (a, b)) == ()
+    assert clusters_of((a, b)) == ((0,), (1,))
     ground = HalfSpace(name="floor", point=(0.0, 0.0, 0.0))
-    (down,) = covers_of(a, (a, ground))
-    assert (down.axis, down.side, down.shapes) == (2, -1.0, ())
     p = np.array([0.1, 0.1, 0.001])
     assert signed_distance(a, p) == pytest.approx(-0.001)
-    assert covered_distance(a, p, (down,))[0] == pytest.approx(-0.1), "not out through the floor"
+    assert depth((a, ground), p)[0] == pytest.approx(0.1), "not out through the floor"
     robot = aw.load("ur5")
     far = World((box("a", [0.5, -0.1, 0.0], [0.7, 0.1, 0.2]), box("b", [0.5, 0.3, 0.0], [0.7, 0.4, 0.2])))
-    assert not any(pair.covers for pair in contact_pairs(robot, far)), "shapes that stand alone cost nothing more"
+    pairs = contact_pairs(robot, far, (tool_point(robot),))
+    assert [len(pair.shapes) for pair in pairs] == [1, 1], "shapes that stand alone cost nothing more"
+
+
+def test_bricks_are_one_wall_for_links_and_keep_their_names():
+    robot = aw.load("ur5")
+    q = np.array([0.0, -1.2, 1.6, -0.5, 1.5, 0.0])
+    tip = aw.fk(robot, q)[:3, 3]
+    bricks = tuple(
+        box(
+            f"brick {i} {j}",
+            [0.1 * i, 0.1 * j, 0.0],
+            [0.1 * (i + 1), 0.1 * (j + 1), 0.05],
+            None,
+            tip - [0.2, 0.2, 0.06],
+        )
+        for i in range(4)
+        for j in range(4)
+    )
+    (whole,) = solids_of(bricks)
+    assert sorted(whole.parts) == list(range(16)) and np.allclose(whole.shape.size, (0.4, 0.4, 0.05), atol=1e-12)
+    ball = (tool_point(robot, 0.03),)
+    in_bricks = contact_report(robot, World(bricks), q[None], capsules=ball)
+    in_one = contact_report(
+        robot, World((box("wall", [-0.2] * 2 + [-0.06], [0.2] * 2 + [-0.01], None, tip),)), q[None], capsules=ball
+    )
+    np.testing.assert_allclose(in_bricks.total_force, in_one.total_force, rtol=1e-9)
+    assert len(in_bricks) == 1 and in_bricks.pairs()[0][1].startswith("brick")
+    softer = (*bricks[:-1], replace(bricks[-1], stiffness=1e4))
+    assert len(solids_of(softer)) > 1, "another surface stays a shape of its own"

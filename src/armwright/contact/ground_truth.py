@@ -15,6 +15,7 @@ from armwright.errors import InputError
 from armwright.robot.kernels import kernel
 from armwright.world.arm_capsules import LinkCapsule
 from armwright.world.shapes import HalfSpace, Mesh
+from armwright.world.solid_clusters import beyond, solids_of
 from armwright.world.world import World
 
 if TYPE_CHECKING:
@@ -85,10 +86,10 @@ class ContactReport:
 
 
 def touch_rows(arm: Robot | Tree, q: Traced, qd: Traced, pairs: tuple[Pair, ...], slip_speed: float) -> Traced:
-    """Return all possible contacts at one state as rows (m, 10): point, normal, depth, force."""
+    """Return all possible contacts at one state as rows (m, 11): point, normal, depth, force, number of the solid."""
     return np.stack(
         [
-            np.concatenate([t.point, t.normal, np.array([t.depth]), t.force])
+            np.concatenate([t.point, t.normal, np.array([t.depth]), t.force, np.array([t.solid])])
             for _, t in touches(arm, q, qd, pairs, slip_speed)
         ]
     )
@@ -141,16 +142,14 @@ def contact_report(
     """
     positions, speeds = _states(robot, q, qd)
     smooth, meshes = _split(contact_pairs(robot, world, capsules))
-    number = {shape.name: k for k, shape in enumerate(world.shapes)}
     labels = [pair for pair in smooth for _ in range(_contacts(pair))] + list(meshes)
     body = np.array([pair.capsule.body for pair in labels], dtype=np.int64)
-    shape = np.array([number[pair.shape.name] for pair in labels], dtype=np.int64)
     steps: list[Any] = [np.zeros(0, dtype=np.int64)]
     which: list[Any] = [np.zeros(0, dtype=np.int64)]
-    rows: list[Any] = [np.zeros((0, 10))]
+    rows: list[Any] = [np.zeros((0, 11))]
     for begin in range(0, len(positions), STATES_AT_ONCE):
         part = slice(begin, begin + STATES_AT_ONCE)
-        found = [np.zeros((len(positions[part]), 0, 10))]
+        found = [np.zeros((len(positions[part]), 0, 11))]
         if smooth:
             found.append(kernel(robot, touch_rows, pairs=smooth, slip_speed=slip_speed)(positions[part], speeds[part]))
         if meshes:
@@ -172,18 +171,32 @@ def contact_report(
         len(positions),
         np.concatenate(steps),
         body[chosen],
-        shape[chosen],
+        _shape_numbers(world, table[:, 10], table[:, :3]),
         table[:, :3],
         table[:, 3:6],
         table[:, 6],
-        table[:, 7:],
+        table[:, 7:10],
         tuple(b.name for b in robot.bodies),
         tuple(s.name for s in world.shapes),
     )
 
 
+def _shape_numbers(world: World, number: Array, point: Array) -> Indices:
+    """Return the world's shapes (m,) behind numbers of solids (m,): of merged boxes the one nearest to the point."""
+    out = np.zeros(len(number), dtype=np.int64)
+    for k, solid in enumerate(solids_of(world.shapes)):
+        rows = number == float(k)
+        if not rows.any():
+            continue
+        out[rows] = solid.parts[0]
+        if len(solid.parts) > 1:
+            far = [beyond(world.shapes[part], point[rows]) for part in solid.parts]
+            out[rows] = np.array(solid.parts)[np.argmin(far, axis=0)]
+    return out
+
+
 def _contacts(pair: Pair) -> int:
-    return 2 if isinstance(pair.shape, HalfSpace) and pair.capsule.length > 0.0 else 1
+    return 2 if isinstance(pair.shape, HalfSpace) and pair.capsule.length > 0.0 else 1  # both ends
 
 
 @names_culprit

@@ -92,6 +92,11 @@ def _suggested(robot: Robot, body: int, along: Array) -> float | None:
     return float(np.sqrt(2.0 * moment / part.mass)) if moment > 0.0 else None
 
 
+def has_extent(robot: Robot) -> bool:
+    """Return whether the links lie apart, so that `link_capsules` can cover them; a bare gantry's frames coincide."""
+    return any(np.linalg.norm(b - a) > 0.0 for _, a, b in _segments(robot))
+
+
 @names_culprit
 def link_capsules(
     robot: Robot, radius: float | Sequence[float] | Mapping[str, float] | None = None
@@ -118,7 +123,10 @@ def link_capsules(
     lengths = [float(np.linalg.norm(b - a)) for _, a, b in segments]
     extent = sum(lengths)
     if extent <= 0.0:
-        raise InputError(f"robot {robot.name!r} has links without any extent: give LinkCapsule objects by hand")
+        raise InputError(
+            f"robot {robot.name!r} has links without any extent: give LinkCapsule objects by hand, or let only the "
+            "tool touch (tool_point; contact='tool' where an arm explores)"
+        )
     given = _given(robot, radius)
     longest = {
         i: max((size, k) for k, (size, part) in enumerate(zip(lengths, segments, strict=True)) if part[0] == i)[1]

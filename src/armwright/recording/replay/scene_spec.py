@@ -15,7 +15,7 @@ import numpy as np
 
 from armwright.recording.pictures.skeleton import upright
 from armwright.recording.signals import plain
-from armwright.world.arm_capsules import LinkCapsule, link_capsules
+from armwright.world.arm_capsules import DEFAULT_RADIUS_SHARE, LinkCapsule, has_extent, link_capsules, tool_point
 from armwright.world.shapes import Mesh, Shape, kind_of
 
 if TYPE_CHECKING:
@@ -33,14 +33,15 @@ def robot_spec(robot: Robot, capsules: Sequence[LinkCapsule] | None = None) -> d
 
     Args:
         robot: the arm.
-        capsules: shapes of its links; `world.link_capsules` by default, which contacts are simulated with.
+        capsules: shapes of its links; `world.link_capsules` by default, which contacts are simulated with; a ball at
+            the tool for an arm whose links have no extent (a bare gantry).
 
     Returns:
         ``joints`` (name, kind, unit, limits or None), ``bodies`` (the kinematic law of `robot.parts`), ``tip``,
         ``T_base_root``, ``T_tip_tool``, ``T_display_base`` (turns gravity down the page's z axis), ``capsules`` (body,
         link, start and end in the link frame, radius), ``extent`` (length of the stretched arm [m]).
     """
-    parts = link_capsules(robot) if capsules is None else tuple(capsules)
+    parts = _drawn(robot) if capsules is None else tuple(capsules)
     return {
         "name": robot.name,
         "joints": [
@@ -85,6 +86,13 @@ def robot_spec(robot: Robot, capsules: Sequence[LinkCapsule] | None = None) -> d
         ],
         "extent": _extent(robot),
     }
+
+
+def _drawn(robot: Robot) -> tuple[LinkCapsule, ...]:
+    """Return the capsules of the links; without any extent a ball at the tool, as large as a link would be thick."""
+    if has_extent(robot) or robot.tip < 0:
+        return link_capsules(robot)
+    return (tool_point(robot, DEFAULT_RADIUS_SHARE * _extent(robot)),)
 
 
 def world_spec(world: World | Iterable[Shape] | None) -> list[dict[str, Any]]:
