@@ -106,7 +106,8 @@ def test_feedforward_is_exact_on_the_reference():
 
 @pytest.mark.parametrize("robot", [UR5, CEA])
 def test_computed_torque_makes_the_error_linear(robot):
-    law = control.computed_torque(*control.frequency_gains([10.0, 12.0, 9.0, 20.0, 25.0, 30.0]))
+    gains = control.frequency_gains([10.0, 12.0, 9.0, 20.0, 25.0, 30.0])
+    law = control.computed_torque(*gains, friction="measured")
     kp, kd = law.gains["kp"], law.gains["kd"]
     ref = moving(0.4)
     Vd, qdd, _ = rates(law, robot, moving)
@@ -120,7 +121,8 @@ def tool_acceleration(robot, qdd):
 
 
 def test_task_space_makes_the_tool_error_linear():
-    law = control.task_space([40.0, 50.0, 60.0, 70.0, 70.0, 70.0], [12.0, 13.0, 14.0, 15.0, 16.0, 17.0])
+    gains = [40.0, 50.0, 60.0, 70.0, 70.0, 70.0], [12.0, 13.0, 14.0, 15.0, 16.0, 17.0]
+    law = control.task_space(*gains, friction="measured")
     Vd, qdd, _ = rates(law, CEA, moving)
     ref = moving(0.4)
     T, T_d = aw.fk(CEA, Q), aw.fk(CEA, ref.q)
@@ -180,10 +182,11 @@ def test_task_space_stays_bounded_in_a_singularity():
 
 @pytest.mark.parametrize("stiffness", [[300.0, 400.0, 500.0, 20.0, 20.0, 20.0], [300.0, 400.0, 500.0, 20.0, 5.0, 40.0]])
 def test_impedance_is_passive_towards_the_world(stiffness):
-    law = control.impedance(stiffness, 30.0, joint_damping=0.5)
-    Vd, _, _ = rates(law, CEA, resting, wrench=WRENCH)
     xd = aw.twist(CEA, Q, QD)
-    assert Vd == pytest.approx(-xd @ (30.0 * xd) - QD @ (0.5 * QD) + xd @ WRENCH, rel=1e-6)
+    lost = -xd @ (30.0 * xd) - QD @ (0.5 * QD) + xd @ WRENCH
+    for speed, own in (("measured", 0.0), ("reference", QD @ friction(CEA, QD))):
+        law = control.impedance(stiffness, 30.0, joint_damping=0.5, friction=speed)
+        assert rates(law, CEA, resting, wrench=WRENCH)[0] == pytest.approx(lost - own, rel=1e-6)
     fixed = control.impedance(stiffness, 30.0, joint_damping=0.5, goal=aw.fk(CEA, resting(0).q))
     np.testing.assert_allclose(
         *(control.evaluate_law(x, CEA, 0.0, Q, QD, resting(0)).tau for x in (law, fixed)), rtol=1e-9, atol=1e-9
@@ -192,7 +195,7 @@ def test_impedance_is_passive_towards_the_world(stiffness):
 
 def test_impedance_with_chosen_inertia_meets_the_wrench_with_it():
     M_d = np.array([5.0, 6.0, 7.0, 0.3, 0.4, 0.5])
-    law = control.impedance([300.0] * 3 + [20.0] * 3, 30.0, inertia=M_d)
+    law = control.impedance([300.0] * 3 + [20.0] * 3, 30.0, inertia=M_d, friction="measured")
     Vd, qdd, _ = rates(law, CEA, moving, wrench=WRENCH, measured=True)
     ref = moving(0.4)
     T, T_d = aw.fk(CEA, Q), aw.fk(CEA, ref.q)
@@ -235,12 +238,16 @@ def test_passive_torque_has_the_christoffel_matrix(shape):
 def test_sliding_mode_with_an_exact_model_and_with_a_wrong_one():
     k, lam, epsilon = 8.0, np.array([4.0, 5.0, 6.0, 7.0, 8.0, 9.0]), 0.5
     s, qd_r, qdd_r = sliding(Q, QD, moving(0.4), lam)
-    Vd, _, _ = rates(control.sliding_mode(k, lam, 0.0, epsilon), CEA, moving)
+    Vd, _, _ = rates(control.sliding_mode(k, lam, 0.0, epsilon, friction="measured"), CEA, moving)
     assert Vd == pytest.approx(-s @ (k * s), rel=1e-6)
+    damped = s @ (friction(CEA, QD) - friction(CEA, qd_r))  # friction at the reference's speed leaves this
+    assert damped > 0.0
+    Vd, _, _ = rates(control.sliding_mode(k, lam, 0.0, epsilon), CEA, moving)
+    assert Vd == pytest.approx(-s @ (k * s) - damped, rel=1e-6)
     loaded = add_payload(CEA, 2.0, com=[0.0, 0.05, 0.1])
     d = control.torque_mismatch(CEA, loaded, Q, QD, qd_r, qdd_r)
     bound = np.abs(d).max()
-    law = control.sliding_mode(k, lam, bound, epsilon)
+    law = control.sliding_mode(k, lam, bound, epsilon, friction="measured")
     Vd, _, _ = rates(law, loaded, moving, model=CEA)
     sat = np.clip(s / epsilon, -1.0, 1.0)
     assert Vd == pytest.approx(-s @ (k * s) + s @ (d - bound * sat), rel=1e-6)
@@ -260,7 +267,8 @@ def test_lyapunov_redesign_adds_its_term_to_computed_torque():
         delta = -rho * w / max(np.linalg.norm(w), epsilon)
         eta = control.acceleration_mismatch(CEA, loaded, Q, QD, ref.qdd - kp * e - kd * ed + delta)
         assert np.linalg.norm(eta) < rho
-        Vd, qdd, _ = rates(control.lyapunov_redesign(kp, kd, rho, epsilon), loaded, moving, model=CEA)
+        law = control.lyapunov_redesign(kp, kd, rho, epsilon, friction="measured")
+        Vd, qdd, _ = rates(law, loaded, moving, model=CEA)
         np.testing.assert_allclose(qdd - ref.qdd + kd * ed + kp * e, delta + eta, rtol=1e-9)
         assert Vd == pytest.approx(-e @ (kp * e) - ed @ ed + 2 * w @ (delta + eta), rel=1e-6)
         assert Vd <= -e @ (kp * e) - ed @ ed + rho * epsilon / 2
@@ -275,16 +283,19 @@ def test_adaptive_law_never_raises_its_storage(form, friction):
     names = control.adaptive_parameters(robot, form=form, friction=friction)
     true = np.array(list(names.values()))
     rate = control.adaptation_rates(robot, 0.5, form=form, friction=friction)
-    law = control.adaptive(
-        robot, 5.0, 4.0, rate, form=form, friction=friction, start=true + 0.3 * rng.normal(size=true.shape)
+    start = true + 0.3 * rng.normal(size=true.shape)
+    options = {"form": form, "friction": friction, "start": start}
+    law, measured = (
+        control.adaptive(robot, 5.0, 4.0, rate, friction_at=v, **options) for v in ("reference", "measured")
     )
 
     def reference(t):
         return Reference(np.sin(t + np.arange(3.0)), np.cos(t + np.arange(3.0)), -np.sin(t + np.arange(3.0)))
 
     s = sliding(q, qd, reference(0.4), 4.0)[0]
+    assert rates(measured, robot, reference, q, qd)[0] == pytest.approx(-s @ (5.0 * s), rel=1e-6)
     Vd, _, tau = rates(law, robot, reference, q, qd)
-    assert Vd == pytest.approx(-s @ (5.0 * s), rel=1e-6)
+    assert Vd <= -s @ (5.0 * s)
     exact = control.evaluate_law(law, robot, 0.4, q, qd, reference(0.4), {"estimate": true}, dt=1e-3)
     passive = control.evaluate_law(control.sliding_mode(5.0, 4.0, 0.0, 1.0), robot, 0.4, q, qd, reference(0.4)).tau
     np.testing.assert_allclose(exact.tau, passive, rtol=1e-9)

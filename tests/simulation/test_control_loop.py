@@ -20,7 +20,7 @@ from armwright.simulation.live_loop import loaded
 ARM = aw.load("planar2")
 LAW = computed_torque(100.0, 20.0)
 PATH = quintic([0.1, 0.2], [0.6, -0.3], 0.1)
-GIVEN = {"robots", "law", "batch", "plant"}  # fields that are no keywords of `simulate`
+GIVEN = {"robots", "law", "batch", "plant", "believed"}  # fields that are no keywords of `simulate`
 
 
 def falling(q):
@@ -29,6 +29,10 @@ def falling(q):
 
 def dragging(qd):
     return -0.1 * qd
+
+
+def rubbing(tau):
+    return 0.1 * np.abs(tau)
 
 
 OTHER = {  # another value of every option
@@ -42,6 +46,8 @@ OTHER = {  # another value of every option
     "sensors": simulation.JointSensors(position_noise=1e-4),
     "wrench": [1.0, 2.0, 0.0, 0.0, 0.0, 0.0],
     "external": dragging,
+    "dry_friction": rubbing,
+    "creep": True,
     "events": {"far": falling},
     "monitors": (momentum_observer(30.0),),
     "limits": "clamp",

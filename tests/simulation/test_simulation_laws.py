@@ -139,7 +139,7 @@ def test_an_adaptive_law_spends_its_storage_while_it_learns():
     """V = ½ sᵀMs + ½ θ̃ᵀΓ⁻¹θ̃ with the estimate of every instant: dV = −∫ sᵀk s dt, up to the hold of a tick."""
     robot = random_arm(7, 3, prismatic=0.0)
     true = np.array(list(adaptive_parameters(robot).values()))
-    law = adaptive(robot, 5.0, 4.0, adaptation_rates(robot, 0.5), start=1.3 * true)
+    law = adaptive(robot, 5.0, 4.0, adaptation_rates(robot, 0.5), start=1.3 * true, friction_at="measured")
     path = quintic(np.zeros(3), [0.8, -0.5, 0.6], 1.0)
     run = with_storage(simulate(robot, law, path, 2.0, rate=20_000.0, every=20), law)
     s = run["qd"] - run["qd_ref"] + 4.0 * (run["q"] - run["q_ref"])

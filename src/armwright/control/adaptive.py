@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.arguments import names_culprit
+from armwright.control.friction_cancelling import LAYERED, cancelled_friction, smooth_sign
 from armwright.control.law import Law
 from armwright.control.tick_function import choice, gain
 from armwright.control.two_velocities import passive_regressor, sliding, sliding_energy
 from armwright.dynamics.public import random_states
 from armwright.dynamics.regressor import INERTIAL, body_regressor, find_base
-from armwright.dynamics.terms import coulomb_sign, friction_torque
+from armwright.dynamics.terms import coulomb_sign
 from armwright.errors import InputError
 from armwright.robot.kernels import kernel
 from armwright.robot.tree import as_tree
@@ -57,7 +58,7 @@ class Parameters:
     Attributes:
         columns: used columns of the full regressor (n, 10 nb). regrouping: (len(columns), 10 nb), π = regrouping @
             (10 nb values).
-        friction: "known", "adapt" or "none".
+        friction: "known", "adapt" or "none". friction_at: the speed it is computed at, "reference" or "measured".
         names: names of the parameters. kinds: "m", "h", "I", "viscous" or "coulomb", one per parameter.
     """
 
@@ -66,6 +67,7 @@ class Parameters:
     friction: str
     names: tuple[str, ...]
     kinds: tuple[str, ...]
+    friction_at: str = "reference"
 
     @property
     def size(self) -> int:
@@ -84,18 +86,21 @@ class Parameters:
         Y = passive_regressor(tree, q, qd, qd_r, qdd_r)[:, self.columns]
         if self.friction != "adapt":
             return Y
-        eye = np.eye(tree.n)
-        return np.concatenate([Y, eye * qd, eye * coulomb_sign(tree, qd)], axis=1)
+        eye, measured = np.eye(tree.n), self.friction_at == "measured"
+        v, sign = (qd, coulomb_sign(tree, qd)) if measured else (qd_r, smooth_sign(qd_r))
+        return np.concatenate([Y, eye * v, eye * sign], axis=1)
 
-    def known(self, arm: Robot | Tree, qd: Traced, qdd_r: Traced) -> Traced:
+    def known(self, arm: Robot | Tree, qd: Traced, qd_r: Traced, qdd_r: Traced) -> Traced:
         """Return the torque that is not estimated (n,): rotors, and friction where it is known."""
         tree = as_tree(arm)
         tau = tree.armature @ qdd_r
-        return tau + friction_torque(tree, qd) if self.friction == "known" else tau
+        at = LAYERED if self.friction_at == "reference" else self.friction_at
+        return tau + cancelled_friction(tree, qd, qd_r, at) if self.friction == "known" else tau
 
 
-def parameters_of(robot: Robot, form: str, friction: str) -> Parameters:
+def parameters_of(robot: Robot, form: str, friction: str, friction_at: str = "reference") -> Parameters:
     """Choose the parameters of `robot`: form "links" or "base", friction "known", "adapt" or "none"."""
+    choice(friction_at, "friction_at", ("reference", "measured"))
     choice(form, "form", ("links", "base"))
     choice(friction, "friction", ("known", "adapt", "none"))
     names = [f"{body.name}.{label}" for body in robot.bodies for label in INERTIAL]
@@ -110,7 +115,7 @@ def parameters_of(robot: Robot, form: str, friction: str) -> Parameters:
         for kind in ("viscous", "coulomb"):
             chosen += [f"{joint.name}.{kind}" for joint in robot.joints]
             kinds += [kind] * robot.n
-    return Parameters(columns, regrouping, friction, tuple(chosen), tuple(kinds))
+    return Parameters(columns, regrouping, friction, tuple(chosen), tuple(kinds), friction_at)
 
 
 @names_culprit
@@ -122,6 +127,7 @@ def adaptive(
     *,
     form: str = "links",
     friction: str = "known",
+    friction_at: str = "reference",
     start: ArrayLike | None = None,
     lower: ArrayLike = -np.inf,
     upper: ArrayLike = np.inf,
@@ -129,7 +135,7 @@ def adaptive(
     """Slotine–Li: tau = Y(q, q̇, q̇_r, q̈_r) π̂ − K s, d π̂/dt = −Γ Yᵀ s; s, q̇_r, q̈_r as in `sliding_mode`.
 
     Storage: V = ½sᵀM s + ½π̃ᵀΓ⁻¹π̃, π̃ = π̂ − π, with π the parameters of the arm that the storage is asked for.
-    Claim: V̇ = −sᵀKs whatever π is, so s → 0 and q → q_d for every bounded reference; π̂ converges to π only where
+    Claim: V̇ ≤ −sᵀKs whatever π is, so s → 0 and q → q_d for every bounded reference; π̂ converges to π only where
     the motion excites it. Projection onto the box [lower, upper] keeps V̇ ≤ −sᵀKs if π is inside. π̂ advances by
     one explicit Euler step each period. Rotor inertia is known.
 
@@ -140,15 +146,17 @@ def adaptive(
         gamma: adaptation rates Γ > 0, scalar or (m,), in units of the parameters squared over those of V;
             `adaptation_rates` gives rates in proportion.
         form: "links", ten parameters per body, or "base", the combinations that torques can show (fewer states).
-        friction: "known" (the model's is cancelled at q̇), "adapt" (viscous and Coulomb coefficients per joint join
-            π), or "none".
+        friction: "known" (the model's is cancelled), "adapt" (viscous and Coulomb coefficients per joint join π), or
+            "none".
+        friction_at: the speed at which it is: "reference" (q̇_r: V̇ ≤ −sᵀKs, what is left of the friction damps s) or
+            "measured" (q̇: V̇ = −sᵀKs where the law acts continuously).
         start: first estimate (m,), see `adaptive_parameters`.
         lower: smallest values allowed, scalar or (m,).
         upper: largest values allowed, scalar or (m,).
 
     >>> law = adaptive(robot, k=20.0, lam=10.0, gamma=adaptation_rates(robot, 1.0))
     """
-    parameters = parameters_of(robot, form, friction)
+    parameters = parameters_of(robot, form, friction, friction_at)
     m = parameters.size
     first = parameters.true(robot) if start is None else np.array(start, dtype=np.float64)
     low, high = (_bound(value, m, label) for value, label in ((lower, "lower"), (upper, "upper")))
@@ -177,7 +185,7 @@ def adaptive(
     ) -> tuple[Traced, dict[str, Traced]]:
         s, qd_r, qdd_r = sliding(q, qd, ref, lam)
         Y = parameters.regressor(arm, q, qd, qd_r, qdd_r)
-        tau = Y @ estimate + parameters.known(arm, qd, qdd_r) - k * s
+        tau = Y @ estimate + parameters.known(arm, qd, qd_r, qdd_r) - k * s
         return tau, {"estimate": _inside(estimate - dt * (gamma * (s @ Y)), low, high)}
 
     def storage(

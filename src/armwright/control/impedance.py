@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.arguments import names_culprit
+from armwright.control.friction_cancelling import cancelling_rnea, friction_speed
 from armwright.control.law import Law
 from armwright.control.task_error import damped_inverse, rotation_vector_task, spring_moment
 from armwright.control.tick_function import gain
 from armwright.control.two_velocities import passive_torque
 from armwright.dynamics.energy import kinetic_energy
-from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError
 from armwright.kinematics.frame_names import rigid
 from armwright.motion.trajectory import Reference
 from armwright.robot.tree import as_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
@@ -49,7 +51,7 @@ def impedance(
     goal: ArrayLike | None = None,
     threshold: float = 0.02,
     singular_damping: float = 0.02,
-    friction: bool = True,
+    friction: bool | str = "reference",
 ) -> Law:
     """Impedance of the tool, x̃ = [p_d − p; log(R_d Rᵀ)] in base axes, X_d from the joint reference or `goal`.
 
@@ -75,7 +77,9 @@ def impedance(
         goal: constant pose (4, 4) instead of the reference's.
         threshold: singular value of J below which J⁺ is damped (with `inertia`).
         singular_damping: size of that damping at the singularity.
-        friction: whether the model's friction at q̇ is cancelled.
+        friction: the model's friction that is added: at the speed "reference" (q̇_d; none with
+            a `goal`, which rests: the hand feels the arm's own friction), "measured" (q̇), "smooth" or "none"
+            (`armwright.control.friction_cancelling`).
 
     >>> law = impedance(stiffness=[500.0] * 3 + [50.0] * 3, damping=[100.0] * 3 + [10.0] * 3)
     """
@@ -83,53 +87,61 @@ def impedance(
     gains = {"stiffness": gain(stiffness, "stiffness", size=6), "damping": gain(damping, "damping", size=6)}
     sizes, doc = {"stiffness": 6, "damping": 6, "inertia": 6}, impedance.__doc__ or ""
 
+    how = friction_speed(friction)
+
     def at_rest(q: Traced, ref: Reference) -> Reference:
         return ref if fixed is None else Reference(q, 0.0 * q, 0.0 * q)
 
-    def natural(
-        arm: Robot | Tree,
-        q: Traced,
-        qd: Traced,
-        ref: Reference,
-        stiffness: Traced,
-        damping: Traced,
-        joint_damping: Traced,
-    ) -> Traced:
-        tree, ref = as_tree(arm), at_rest(q, ref)
-        task = rotation_vector_task(tree, q, qd, ref, fixed)
-        wrench = spring_wrench(task.e, stiffness) + damping * task.ed
-        tau = passive_torque(tree, q, qd, ref.qd, ref.qdd, friction=friction)
-        return tau + task.J.T @ wrench + joint_damping * (ref.qd - qd)
+    def natural_law(how: str) -> Callable[..., Traced]:
+        def natural(
+            arm: Robot | Tree,
+            q: Traced,
+            qd: Traced,
+            ref: Reference,
+            stiffness: Traced,
+            damping: Traced,
+            joint_damping: Traced,
+        ) -> Traced:
+            tree, ref = as_tree(arm), at_rest(q, ref)
+            task = rotation_vector_task(tree, q, qd, ref, fixed)
+            wrench = spring_wrench(task.e, stiffness) + damping * task.ed
+            tau = passive_torque(tree, q, qd, ref.qd, ref.qdd, friction=how)
+            return tau + task.J.T @ wrench + joint_damping * (ref.qd - qd)
+
+        return natural
 
     def natural_storage(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, stiffness: Traced) -> Traced:
         ref = at_rest(q, ref)
         e = rotation_vector_task(as_tree(arm), q, qd, ref, fixed).e
         return kinetic_energy(arm, q, ref.qd - qd) + 0.5 * (e @ (stiffness * e))
 
-    def shaped(
-        arm: Robot | Tree,
-        q: Traced,
-        qd: Traced,
-        ref: Reference,
-        stiffness: Traced,
-        damping: Traced,
-        inertia: Traced,
-        null_damping: Traced,
-        wrench: Traced | None = None,
-    ) -> Traced:
-        tree = as_tree(arm)
-        if tree.n < 6:
-            raise InputError(
-                f"impedance: a chosen inertia needs at least 6 joints, the arm has {tree.n}; leave inertia out"
+    def shaped_law(how: str) -> Callable[..., Traced]:
+        def shaped(
+            arm: Robot | Tree,
+            q: Traced,
+            qd: Traced,
+            ref: Reference,
+            stiffness: Traced,
+            damping: Traced,
+            inertia: Traced,
+            null_damping: Traced,
+            wrench: Traced | None = None,
+        ) -> Traced:
+            tree = as_tree(arm)
+            if tree.n < 6:
+                raise InputError(
+                    f"impedance: a chosen inertia needs at least 6 joints, the arm has {tree.n}; leave inertia out"
+                )
+            task = rotation_vector_task(tree, q, qd, ref, fixed)
+            push = spring_wrench(task.e, stiffness) + damping * task.ed
+            push = push if wrench is None else push + wrench
+            z = -(null_damping * qd)
+            a_q = z + damped_inverse(task.J, threshold, singular_damping) @ (
+                task.a + push / inertia - task.drift - task.J @ z
             )
-        task = rotation_vector_task(tree, q, qd, ref, fixed)
-        push = spring_wrench(task.e, stiffness) + damping * task.ed
-        push = push if wrench is None else push + wrench
-        z = -(null_damping * qd)
-        a_q = z + damped_inverse(task.J, threshold, singular_damping) @ (
-            task.a + push / inertia - task.drift - task.J @ z
-        )
-        return rnea(tree, q, qd, a_q, wrench, friction=friction)
+            return cancelling_rnea(tree, q, qd, a_q, at_rest(q, ref).qd, how, wrench)
+
+        return shaped
 
     def shaped_storage(
         arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, stiffness: Traced, inertia: Traced
@@ -140,11 +152,29 @@ def impedance(
     if inertia is None:
         gains["joint_damping"] = gain(joint_damping, "joint_damping")
         del sizes["inertia"]
-        return Law("impedance", natural, gains, storage=natural_storage, doc=doc, sizes=sizes)
+        return Law(
+            "impedance",
+            natural_law(how),
+            gains,
+            storage=natural_storage,
+            doc=doc,
+            sizes=sizes,
+            friction=how,
+            cancelling=natural_law if fixed is None else None,
+        )
     if np.any(np.asarray(joint_damping)):
         raise InputError("impedance: joint_damping and inertia exclude each other")
     gains |= {
         "inertia": gain(inertia, "inertia", size=6, positive=True),
         "null_damping": gain(null_damping, "null_damping"),
     }
-    return Law("impedance with inertia shaping", shaped, gains, storage=shaped_storage, doc=doc, sizes=sizes)
+    return Law(
+        "impedance with inertia shaping",
+        shaped_law(how),
+        gains,
+        storage=shaped_storage,
+        doc=doc,
+        sizes=sizes,
+        friction=how,
+        cancelling=shaped_law if fixed is None else None,
+    )

@@ -65,6 +65,8 @@ class Law(TickFunction):
         storage: Lyapunov or storage function (arm, t, q, qd, ref, gains, memory by name) → scalar, or None.
         doc: equations and claim.
         sizes: length of those gains that are not one value per joint, such as 6 for a tool stiffness.
+        friction: at which speed it cancels friction (`armwright.control.friction_cancelling`).
+        cancelling: that speed's name → the function that cancels friction so; None where it has no choice.
     """
 
     kind: ClassVar[str] = "law"
@@ -73,6 +75,8 @@ class Law(TickFunction):
     storage: Callable[..., Traced] | None = None
     doc: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
+    friction: str = "none"
+    cancelling: Callable[[str], Callable[..., Any]] | None = None
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check that every parameter of the function will find its value."""
@@ -89,6 +93,13 @@ class Law(TickFunction):
     def functions(self) -> tuple[Callable[..., Traced], ...]:
         """The law and its storage function."""
         return (self.function,) if self.storage is None else (self.function, self.storage)
+
+
+def with_friction(law: Law, friction: str) -> Law | None:
+    """Return the law with friction cancelled at another speed, such as "none"; None where it has no choice."""
+    if law.cancelling is None:
+        return None
+    return replace(law, function=law.cancelling(friction), friction=friction)
 
 
 class Action(NamedTuple):

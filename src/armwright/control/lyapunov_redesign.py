@@ -9,12 +9,14 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.control.computed_torque import commanded_acceleration
+from armwright.control.friction_cancelling import cancelling_rnea, friction_speed
 from armwright.control.law import Law
 from armwright.control.tick_function import gain
-from armwright.dynamics.newton_euler import rnea
 from armwright.dynamics.public import forward_dynamics, inverse_dynamics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.motion.trajectory import Reference
@@ -36,7 +38,13 @@ def redesign_storage(q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Trac
 
 @names_culprit
 def lyapunov_redesign(
-    kp: ArrayLike, kd: ArrayLike, rho: ArrayLike, epsilon: ArrayLike, *, growth: ArrayLike = 0.0, friction: bool = True
+    kp: ArrayLike,
+    kd: ArrayLike,
+    rho: ArrayLike,
+    epsilon: ArrayLike,
+    *,
+    growth: ArrayLike = 0.0,
+    friction: bool | str = "reference",
 ) -> Law:
     """Robust computed torque: tau = M̂(q)(a_q + δ) + Ĉq̇ + ĝ, δ = −ρ w/max(‖w‖, ε) (002 §8, X26).
 
@@ -54,26 +62,31 @@ def lyapunov_redesign(
         epsilon: layer ε > 0 [rad], scalar.
         growth: γ ≥ 0 [1/s²]: the bound used is ρ + γ‖(q̃, q̃̇·1 s)‖, for errors of the model that grow with the
             state; scalar.
-        friction: whether the model's friction at q̇ is cancelled.
+        friction: the model's friction that is added: at the speed "reference" (q̇_d; what is left of it counts to η),
+            "measured" (q̇), "smooth" or "none" (`armwright.control.friction_cancelling`).
 
     >>> law = lyapunov_redesign(kp=100.0, kd=20.0, rho=5.0, epsilon=0.01)
     """
+    how = friction_speed(friction)
 
-    def robust(
-        arm: Robot | Tree,
-        q: Traced,
-        qd: Traced,
-        ref: Reference,
-        kp: Traced,
-        kd: Traced,
-        rho: Traced,
-        epsilon: Traced,
-        growth: Traced,
-    ) -> Traced:
-        e, ed, w = q - ref.q, qd - ref.qd, redesign_direction(q, qd, ref, kd)
-        bound = rho + growth * np.sqrt(e @ e + ed @ ed)
-        delta = -(bound / np.maximum(np.sqrt(w @ w), epsilon)) * w
-        return rnea(arm, q, qd, commanded_acceleration(q, qd, ref, kp, kd) + delta, friction=friction)
+    def cancelling(how: str) -> Callable[..., Traced]:
+        def robust(
+            arm: Robot | Tree,
+            q: Traced,
+            qd: Traced,
+            ref: Reference,
+            kp: Traced,
+            kd: Traced,
+            rho: Traced,
+            epsilon: Traced,
+            growth: Traced,
+        ) -> Traced:
+            e, ed, w = q - ref.q, qd - ref.qd, redesign_direction(q, qd, ref, kd)
+            bound = rho + growth * np.sqrt(e @ e + ed @ ed)
+            delta = -(bound / np.maximum(np.sqrt(w @ w), epsilon)) * w
+            return cancelling_rnea(arm, q, qd, commanded_acceleration(q, qd, ref, kp, kd) + delta, ref.qd, how)
+
+        return robust
 
     gains = {
         "kp": gain(kp, "kp"),
@@ -84,7 +97,14 @@ def lyapunov_redesign(
     }
     sizes = dict.fromkeys(("rho", "epsilon", "growth"), 1)
     return Law(
-        "Lyapunov redesign", robust, gains, storage=redesign_storage, doc=lyapunov_redesign.__doc__ or "", sizes=sizes
+        "Lyapunov redesign",
+        cancelling(how),
+        gains,
+        storage=redesign_storage,
+        doc=lyapunov_redesign.__doc__ or "",
+        sizes=sizes,
+        friction=how,
+        cancelling=cancelling,
     )
 
 

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.arguments import names_culprit
+from armwright.control.friction_cancelling import LAYERED, friction_speed
 from armwright.control.law import Law
 from armwright.control.tick_function import gain
 from armwright.control.two_velocities import passive_torque, sliding, sliding_energy
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.motion.trajectory import Reference
@@ -28,7 +31,9 @@ def saturation(x: Traced) -> Traced:
 
 
 @names_culprit
-def sliding_mode(k: ArrayLike, lam: ArrayLike, rho: ArrayLike, epsilon: ArrayLike, *, friction: bool = True) -> Law:
+def sliding_mode(
+    k: ArrayLike, lam: ArrayLike, rho: ArrayLike, epsilon: ArrayLike, *, friction: bool | str = "reference"
+) -> Law:
     """Sliding mode: tau = M̂q̈_r + Ĉq̇_r + ĝ − K s − ρ sat(s/ε), s = q̃̇ + Λq̃, q̇_r = q̇_d − Λq̃ (002 §8, X26).
 
     Storage: V = ½sᵀM s. With d = (M̂ − M)q̈_r + (Ĉ − C)q̇_r + ĝ − g + disturbances [N m], V̇ = −sᵀKs + sᵀ(d − ρ
@@ -42,16 +47,29 @@ def sliding_mode(k: ArrayLike, lam: ArrayLike, rho: ArrayLike, epsilon: ArrayLik
         lam: Λ > 0 [1/s], scalar or (n,).
         rho: ρ ≥ 0 [N m], scalar or (n,).
         epsilon: ε > 0 [rad/s], scalar or (n,).
-        friction: whether the model's friction at q̇ is cancelled.
+        friction: the model's friction that is added: at the speed "reference" (q̇_r, dry friction with a smooth sign;
+            what is left lowers V further), "measured" (q̇), "smooth" or "none" (`control.friction_cancelling`).
 
     >>> law = sliding_mode(k=20.0, lam=10.0, rho=5.0, epsilon=0.1)
     """
+    how = friction_speed(friction)
 
-    def slide(
-        arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, k: Traced, lam: Traced, rho: Traced, epsilon: Traced
-    ) -> Traced:
-        s, qd_r, qdd_r = sliding(q, qd, ref, lam)
-        return passive_torque(arm, q, qd, qd_r, qdd_r, friction=friction) - k * s - rho * saturation(s / epsilon)
+    def cancelling(how: str) -> Callable[..., Traced]:
+        def slide(
+            arm: Robot | Tree,
+            q: Traced,
+            qd: Traced,
+            ref: Reference,
+            k: Traced,
+            lam: Traced,
+            rho: Traced,
+            epsilon: Traced,
+        ) -> Traced:
+            s, qd_r, qdd_r = sliding(q, qd, ref, lam)
+            at = LAYERED if how == "reference" else how
+            return passive_torque(arm, q, qd, qd_r, qdd_r, friction=at) - k * s - rho * saturation(s / epsilon)
+
+        return slide
 
     gains = {
         "k": gain(k, "k"),
@@ -59,7 +77,15 @@ def sliding_mode(k: ArrayLike, lam: ArrayLike, rho: ArrayLike, epsilon: ArrayLik
         "rho": gain(rho, "rho"),
         "epsilon": gain(epsilon, "epsilon", positive=True),
     }
-    return Law("sliding mode", slide, gains, storage=sliding_energy, doc=sliding_mode.__doc__ or "")
+    return Law(
+        "sliding mode",
+        cancelling(how),
+        gains,
+        storage=sliding_energy,
+        doc=sliding_mode.__doc__ or "",
+        friction=how,
+        cancelling=cancelling,
+    )
 
 
 @names_culprit
@@ -89,7 +115,8 @@ def torque_mismatch(
 
     def torque(robot: Robot) -> Traced:
         shapes = {"qd_r": robot.n, "qdd_r": robot.n}
-        return kernel(robot, passive_torque, regroup=True, shapes=shapes, friction=friction)(q, qd, qd_r, qdd_r)
+        how = "measured" if friction else "none"
+        return kernel(robot, passive_torque, regroup=True, shapes=shapes, friction=how)(q, qd, qd_r, qdd_r)
 
     difference: NDArray[np.float64] = torque(nominal) - torque(actual)
     return difference

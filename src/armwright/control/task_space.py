@@ -6,17 +6,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from armwright.arguments import names_culprit
+from armwright.control.friction_cancelling import cancelling_rnea, friction_speed
 from armwright.control.law import Law
 from armwright.control.task_error import ROTATION_VECTOR, TaskError, damped_inverse, euler_task, rotation_vector_task
 from armwright.control.tick_function import choice, gain
-from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError
 from armwright.kinematics.frame_names import rigid
 from armwright.robot.tree import as_tree
 from armwright.spatial.euler import EULER_SETS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -38,7 +38,7 @@ def task_space(
     kd_null: ArrayLike | None = None,
     threshold: float = 0.02,
     damping: float = 0.02,
-    friction: bool = True,
+    friction: bool | str = "reference",
 ) -> Law:
     """Task-space computed torque: tau = M a_q + C q̇ + g, a_q = z + J⁺(a_X − J̇q̇ − J z) (004 eq. 2.77–2.79).
 
@@ -65,7 +65,9 @@ def task_space(
         kd_null: K_d,n ≥ 0 [1/s], scalar or (n,); the smallest kd if omitted.
         threshold: singular value of J [m and 1 mixed] below which damping sets in.
         damping: its size at the singularity itself.
-        friction: whether the model's friction at q̇ is cancelled.
+        friction: the model's friction that is added: at the speed "reference" (q̇_d; none with
+            a `goal`, which rests), "measured" (q̇), "smooth" or "none"
+            (`armwright.control.friction_cancelling`).
 
     >>> law = task_space(kp=225.0, kd=30.0)
     """
@@ -76,7 +78,7 @@ def task_space(
     if not (threshold > 0.0 and damping > 0.0):
         raise InputError(f"threshold and damping must be > 0, got {threshold} and {damping}")
     fixed = None if goal is None else rigid(goal, "goal")
-    size = len(rows)
+    size, how = len(rows), friction_speed(friction)
     gains = {"kp": gain(kp, "kp", size=size), "kd": gain(kd, "kd", size=size)}
     gains["kp_null"] = gain(gains["kp"].min() if kp_null is None else kp_null, "kp_null")
     gains["kd_null"] = gain(gains["kd"].min() if kd_null is None else kd_null, "kd_null")
@@ -93,21 +95,24 @@ def task_space(
             task = euler_task(tree, q, qd, ref, orientation, fixed)
         return task if size == 6 and rows == sorted(rows) else TaskError(*(part[rows] for part in task))
 
-    def task_torque(
-        arm: Robot | Tree,
-        q: Traced,
-        qd: Traced,
-        ref: Reference,
-        kp: Traced,
-        kd: Traced,
-        kp_null: Traced,
-        kd_null: Traced,
-    ) -> Traced:
-        task = state(arm, q, qd, ref)
-        a_x = task.a + kp * task.e + kd * task.ed
-        rest = -(kd_null * qd) if fixed is not None else ref.qdd + kp_null * (ref.q - q) + kd_null * (ref.qd - qd)
-        a_q = rest + damped_inverse(task.J, threshold, damping) @ (a_x - task.drift - task.J @ rest)
-        return rnea(arm, q, qd, a_q, friction=friction)
+    def cancelling(how: str) -> Callable[..., Traced]:
+        def task_torque(
+            arm: Robot | Tree,
+            q: Traced,
+            qd: Traced,
+            ref: Reference,
+            kp: Traced,
+            kd: Traced,
+            kp_null: Traced,
+            kd_null: Traced,
+        ) -> Traced:
+            task = state(arm, q, qd, ref)
+            a_x = task.a + kp * task.e + kd * task.ed
+            rest = -(kd_null * qd) if fixed is not None else ref.qdd + kp_null * (ref.q - q) + kd_null * (ref.qd - qd)
+            a_q = rest + damped_inverse(task.J, threshold, damping) @ (a_x - task.drift - task.J @ rest)
+            return cancelling_rnea(arm, q, qd, a_q, ref.qd if fixed is None else 0.0 * qd, how)
+
+        return task_torque
 
     def storage(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced) -> Traced:
         task = state(arm, q, qd, ref)
@@ -115,9 +120,11 @@ def task_space(
 
     return Law(
         "task-space computed torque",
-        task_torque,
+        cancelling(how),
         gains,
         storage=storage,
         doc=task_space.__doc__ or "",
         sizes={"kp": size, "kd": size},
+        friction=how,
+        cancelling=cancelling if fixed is None else None,
     )

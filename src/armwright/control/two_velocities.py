@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from armwright.control.friction_cancelling import cancelled_friction
 from armwright.dynamics.energy import kinetic_energy
 from armwright.dynamics.newton_euler import rnea
 from armwright.dynamics.regressor import body_regressor
-from armwright.dynamics.terms import friction_torque
 from armwright.robot.tree import as_tree
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 def passive_torque(
-    arm: Robot | Tree, q: Traced, qd: Traced, qd_r: Traced, qdd_r: Traced, *, friction: bool = False
+    arm: Robot | Tree, q: Traced, qd: Traced, qd_r: Traced, qdd_r: Traced, *, friction: str = "none"
 ) -> Traced:
-    """M(q) q̈_r + C(q, q̇) q̇_r + g(q) (n,), rotors included; with `friction`, plus the model's friction at q̇."""
+    """M(q) q̈_r + C(q, q̇) q̇_r + g(q) (n,), rotors included, plus `cancelled_friction` (reference: q̇_r)."""
     tree = as_tree(arm)
     tau = rnea(tree, q, 0.5 * (qd + qd_r), qdd_r, friction=False)
     tau = tau - rnea(tree, q, 0.5 * (qd - qd_r), np.zeros(tree.n), gravity=False, friction=False, rotors=False)
-    return tau + friction_torque(tree, qd) if friction else tau
+    return tau if friction == "none" else tau + cancelled_friction(tree, qd, qd_r, friction)
 
 
 def passive_regressor(arm: Robot | Tree, q: Traced, qd: Traced, qd_r: Traced, qdd_r: Traced) -> Traced:

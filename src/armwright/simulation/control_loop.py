@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 AtLimits = Literal["record", "clamp", "stop"]
 UNTRACED = {"traced": False}  # metadata of fields that the key of a traced loop leaves out
-SIGNALS = ("arm", "t", "q", "qd")  # what forces from outside are given; inputs need other names
+SIGNALS = ("arm", "t", "q", "qd", "tau")  # what forces from outside are given; inputs need other names
 MOST_INPUTS = 10_000  # numbers of one input
 
 
@@ -63,6 +63,8 @@ class LoopOptions(TypedDict, total=False):
     sensors: JointSensors | None
     wrench: Callable[..., Traced] | ArrayLike | None
     external: Callable[..., Traced] | None
+    dry_friction: Callable[..., Traced] | None
+    creep: bool
     events: Mapping[str, Callable[..., Traced]] | None
     monitors: Sequence[Monitor]
     limits: AtLimits
@@ -91,7 +93,12 @@ class Loop:
         sensors: `JointSensors`; the law sees the true state by default.
         wrench: external wrench [N, N m]: (6,) at the tool, (nb, 6) at the links, or a function of (arm, t, q, qd) and
             inputs, base axes.
-        external: external joint torque, a function of (arm, t, q, qd) and inputs → (n,); for forces known as torques.
+        external: external joint torque, a function of (arm, t, q, qd, tau) and inputs → (n,), tau that of the drives;
+            for forces known as torques.
+        dry_friction: level [N m] of dry friction beyond the arm's own Coulomb friction, a function as `external`: what
+            grows with load, sticks or drifts. "semi-implicit" solves for it, so that joints hold.
+        creep: "semi-implicit" honours the dead zone of the arm's Coulomb friction, in which joints creep, as the other
+            integrators do. By default they hold.
         events: name → function of (arm, t, q, qd); a run stops where one rises through zero.
         monitors: observers and detectors (`armwright.contact`), once per tick after the law; outputs are recorded.
         limits: what to do at joint limits: "record", "clamp" (mechanical stop) or "stop".
@@ -101,6 +108,8 @@ class Loop:
         batch: record a single simulation as a batch of one; `of` sets it for robots in a list.
         plant: the common tree of all lanes and the numbers in which they differ, for plants that carry more than their
             robots do (obstacles, contacts); made from `robots` by default.
+        believed: the controller's model with numbers that are given at run time instead of `model`, see
+            `Session.believe`.
     """
 
     robots: tuple[Robot, ...] = field(metadata=UNTRACED)
@@ -115,6 +124,8 @@ class Loop:
     sensors: JointSensors | None = None
     wrench: Callable[..., Any] | None = None
     external: Callable[..., Any] | None = None
+    dry_friction: Callable[..., Any] | None = None
+    creep: bool = False
     events: Mapping[str, Callable[..., Any]] = field(default_factory=dict, metadata=UNTRACED)
     monitors: tuple[Monitor, ...] = ()
     limits: AtLimits = field(default="record", metadata=UNTRACED)
@@ -122,6 +133,7 @@ class Loop:
     stop_on_alarm: bool = True
     batch: bool = field(default=False, metadata=UNTRACED)
     plant: Lanes | None = field(default=None, repr=False, metadata=UNTRACED)
+    believed: Lanes | None = field(default=None, repr=False, metadata=UNTRACED)
 
     def __post_init__(self) -> None:
         """Check every option and bring it into the form that the stages use."""
@@ -131,6 +143,7 @@ class Loop:
         given = {"model": Robot, "drive": Drive, "friction": FrictionModel, "sensors": JointSensors}
         checks.check_parts(arm, {name: (getattr(self, name), kind) for name, kind in given.items()})
         checks.check_functions(self.events, self.external)
+        checks.check_functions(None, self.dry_friction, "dry_friction")
         if not isinstance(self.limits, str) or self.limits not in ("record", "clamp", "stop"):
             raise InputError(f"simulate: limits must be 'record', 'clamp' or 'stop', got {self.limits!r}")
         if self.continuous and self.sensors is not None:
@@ -238,7 +251,24 @@ class Loop:
     @cached_property
     def model_tree(self) -> Tree | None:
         """The controller's model in canonical frames; None where each plant is its own model."""
+        if self.believed is not None:
+            return self.believed.fill(self.believed.values[0])
         return None if self.model is None else tree_of(self.model, regroup=True)
+
+    @property
+    def model_slots(self) -> dict[str, tuple[int, ...]]:
+        """Slots that law and monitors read their model's numbers from, with their shapes; none for a fixed model."""
+        if self.believed is not None:
+            return {"model": (len(self.believed.places),)}
+        varies = self.model is None and bool(self.lanes.places)
+        return {"parameters": (len(self.lanes.places),)} if varies else {}
+
+    def model_in(self, slots: Mapping[str, Any]) -> Tree:
+        """Return the controller's model, with the numbers in `slots` where they are given at run time."""
+        if self.believed is not None:
+            return self.believed.fill(slots["model"])
+        fixed = self.model_tree
+        return self.lanes.fill(slots.get("parameters")) if fixed is None else fixed
 
     @cached_property
     def clamp(self) -> tuple[Array, Array] | None:
@@ -270,7 +300,8 @@ class Loop:
         """What the traced loop depends on, for reuse within a process; None if that cannot be told."""
         traced = [getattr(self, each.name) for each in fields(self) if each.metadata.get("traced", True)]
         try:
-            return self.lanes.places, *(_comparable(value) for value in (self.clamp, self.stops, *traced))
+            believed = None if self.believed is None else self.believed.common()
+            return self.lanes.places, believed, *(_comparable(value) for value in (self.clamp, self.stops, *traced))
         except NotComparable:
             return None
 

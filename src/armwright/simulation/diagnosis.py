@@ -21,9 +21,18 @@ from armwright.errors import SimulationError
 from armwright.graph.by_name import call_by_name
 from armwright.graph.loop import LoopOutcome
 from armwright.motion.trajectory import Reference
-from armwright.simulation.integrators import Integrator
+from armwright.robot.tree import Tree
+from armwright.simulation.dry_friction_check import (
+    check_dry_friction,
+    has_dry_friction,
+    holding_remedies,
+    plant_of,
+    switching,
+)
+from armwright.simulation.integrators import SEMI_IMPLICIT, Integrator
 from armwright.simulation.sensors import tool_wrench
 from armwright.simulation.simulate_checks import PLAUSIBLE
+from armwright.simulation.step_advice import Remedy, higher_rate, more_substeps, runs, tried
 from armwright.simulation.system import System
 
 if TYPE_CHECKING:
@@ -31,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from armwright.motion import Trajectory
     from armwright.simulation.running_loop import RunningLoop
     from armwright.types import Array, Traced
 
@@ -102,39 +112,56 @@ def _fastest(poles: NDArray[Any]) -> str:
     return f"{pole.real:.0f}" if abs(pole.imag) < abs(pole.real) else f"{pole.real:.0f} ± {abs(pole.imag):.0f}i"
 
 
-def explain_stability(
-    linear: Linear, method: Integrator, *, period: float, step: float, continuous: bool, joint: str
-) -> str:
-    """Say why the loop cannot run as asked and what would."""
+def explain_stability(running: RunningLoop, linear: Linear, joint: str) -> tuple[str, list[Remedy]]:
+    """Say why the loop cannot run as asked, and what might."""
+    parts, method, step = running.parts, running.parts.method, running.step
     poles = np.linalg.eigvals(linear.A + linear.B @ linear.K)
     growing = float(poles.real.max())
-    if not continuous:
+    if not parts.continuous:
         limit = largest_period(linear)
-        if limit < period:
-            return (
-                f"this law held for {period * 1e3:.4g} ms cannot be stable here: the closed loop has a pole at "
+        if limit < parts.period:
+            rate = higher_rate(max(limit, 1e-9))
+            said = (
+                f"this law held for {parts.period * 1e3:.4g} ms cannot be stable here: the closed loop has a pole at "
                 f"{_fastest(poles)} 1/s (joint {joint}); the limit is about {limit * 1e3:.3g} ms "
-                f"(rate ≥ {1.0 / max(limit, 1e-9):.0f} 1/s), or let the law act continuously (continuous=True) "
-                'with the stiff integrator "rodas3"'
+                f"(rate ≥ {1.0 / max(limit, 1e-9):.0f} 1/s)"
             )
+            stiff = {"continuous": True, "integrator": "rodas3"}
+            return said, [
+                Remedy(f"rate={rate:g}", {"rate": rate}),
+                Remedy('the law acting continuously (continuous=True) with the stiff integrator "rodas3"', stiff),
+            ]
         # the law may be held that long; can the integrator follow the arm, its friction, its drive and its contacts?
         linear = Linear(linear.A, linear.B, 0.0 * linear.K)
         poles = np.linalg.eigvals(linear.A)
     limit = largest_step(linear, method)
     if limit < NEAR_LIMIT * step:
-        what = "the closed loop has" if continuous else "arm, friction, drive and contacts have"
-        return (
+        what = "the closed loop has" if parts.continuous else "arm, friction, drive and contacts have"
+        said = (
             f"{method.name} with a step of {step * 1e3:.4g} ms cannot be stable here: {what} a pole at "
-            f"{_fastest(poles)} 1/s (joint {joint}); the limit is about {limit * 1e3:.3g} ms (more substeps), "
-            'or use the stiff integrator "rodas3"'
+            f"{_fastest(poles)} 1/s (joint {joint}); the limit is about {limit * 1e3:.3g} ms"
         )
+        return said, step_remedies(running, linear, max(limit, 1e-9))
     if growing > 0.5:
-        return (
+        said = (
             f"the closed loop is unstable in itself, whatever the step: a deviation grows with "
             f"{growing:.3g} 1/s (joint {joint}); "
             "look at the signs of the gains, the drive's lag and the model"
         )
-    return f"the state grew without bound (joint {joint}), though the loop is stable around where it was"
+        return said, []
+    return f"the state grew without bound (joint {joint}), though the loop is stable around where it was", []
+
+
+def step_remedies(running: RunningLoop, linear: Linear, limit: float) -> list[Remedy]:
+    """Steps and integrators that may follow an arm for which a step is too long; `limit` [s] of the present method."""
+    if has_dry_friction(running):  # explicit steps chatter where a joint should rest
+        number = more_substeps(running, min(limit, max(largest_step(linear, SEMI_IMPLICIT), 1e-9)))
+        return holding_remedies(running, number)
+    number = more_substeps(running, limit)
+    return [
+        Remedy(f"more substeps ({number})", {"substeps": number}),
+        Remedy('the stiff integrator "rodas3"', {"integrator": "rodas3"}),
+    ]
 
 
 FRICTION_SLOPE_SPEED = 0.1  # rad/s (m/s): speed at which dry friction has a slope
@@ -143,12 +170,29 @@ MOST_LANES = 64  # of a batch whose eigenvalues are computed: those with the lar
 
 
 def check_step(running: RunningLoop) -> None:
-    """Raise `SimulationError` if the step cannot be stable at the present state (see `stability`)."""
-    parts, n = running.parts, running.parts.n
-    if running.called or parts.method.adaptive:
+    """Raise `SimulationError` if the step cannot be stable at the present state, or cannot hold dry friction."""
+    if running.called or running.parts.method.adaptive:
         return
+    refused = too_long(running)
+    if refused is not None:
+        lane, joint, x = refused
+        which = f"simulation {lane}: " if running.count > 1 else ""
+        raise SimulationError(which + explain(running, x, joint, lane, (running.state, running.following[1])))
+    check_dry_friction(running, lambda lane: law_of(running, lane), _is_sound)
+
+
+def _is_sound(running: RunningLoop) -> bool:
+    """Whether a trial passes the checks that a loop is refused by."""
+    if running.parts.method.adaptive:
+        return True
+    return too_long(running) is None and switching(running, lambda lane: law_of(running, lane)) is None
+
+
+def too_long(running: RunningLoop) -> tuple[int, str, Array] | None:
+    """Lane, joint and state (size,) for which the step cannot be stable, None if there is none."""
+    parts, n = running.parts, running.parts.n
     x = running.state
-    if np.any(parts.lanes.tree.coulomb != 0.0) and parts.friction is None:
+    if (np.any(parts.lanes.tree.coulomb != 0.0) and parts.friction is None) or parts.dry_friction is not None:
         # at rest Coulomb friction jumps: its slope says nothing about the step
         x[:, n : 2 * n] = np.where(
             np.abs(x[:, n : 2 * n]) < FRICTION_SLOPE_SPEED, FRICTION_SLOPE_SPEED, x[:, n : 2 * n]
@@ -161,9 +205,8 @@ def check_step(running: RunningLoop) -> None:
     for lane in suspects.tolist():
         radius, direction = growth(J[lane])
         if np.log(radius) > IMPLAUSIBLE_RATE * parts.period and not unstable(linearised(running, x[lane], lane)):
-            joint = running.robot.joints[int(np.argmax(direction)) % n].name
-            which = f"simulation {lane}: " if running.count > 1 else ""
-            raise SimulationError(which + explain(running, x[lane], joint, lane))
+            return lane, running.robot.joints[int(np.argmax(direction)) % n].name, x[lane]
+    return None
 
 
 def _check_first_torque(running: RunningLoop) -> None:
@@ -218,27 +261,33 @@ def _perturbation(running: RunningLoop) -> float:
     return max(1e-6, 50.5 * coarse)
 
 
+def law_of(running: RunningLoop, lane: int = 0, plant: Tree | None = None) -> Callable[[Array], Array]:
+    """The law of one simulation as a function of the state x (size,) → tau (n,), at the present time, on floats."""
+    parts = running.parts
+    n, ref = parts.n, Reference(*(part[0] for part in running.reference_at(np.array([running.time]))))
+    arm = plant_of(running, lane) if plant is None else plant
+    model = arm if parts.model_tree is None else parts.model_tree
+    felt = parts.wrench if "wrench" in signature(parts.law.function).parameters else None
+
+    def law(z: Array) -> Array:
+        signals = {"arm": model, "t": running.time, "q": z[:n], "qd": z[n : 2 * n], "ref": ref, "dt": parts.period}
+        if felt is not None:
+            signals["wrench"] = tool_wrench(felt, arm, np.array(running.time), z[:n], z[n : 2 * n])
+        gains = {k: v[lane] if k in parts.gains_vary else v for k, v in parts.law.gains.items()}
+        return np.asarray(run(parts.law, signals, gains, running.memory).tau, dtype=np.float64)
+
+    return law
+
+
 def linearised(running: RunningLoop, x: Array, lane: int = 0, rotors: float = 0.0) -> Linear:
     """The loop of one simulation around state x: arm, drive, friction, what the world does to it, and the law.
 
     `rotors` is added to the inertia of every joint [kg m²].
     """
-    parts = running.parts
-    n, ref = parts.n, Reference(*(part[0] for part in running.reference_at(np.array([running.time]))))
-    values = parts.lanes.values
-    plant = parts.lanes.fill(values[min(lane, len(values) - 1)])
+    parts, n, plant = running.parts, running.parts.n, plant_of(running, lane)
     if rotors:
         plant = replace(plant, armature=plant.armature + rotors * np.eye(n))
-    model = plant if parts.model_tree is None else parts.model_tree
-    feels = parts.wrench is not None and "wrench" in signature(parts.law.function).parameters
-
-    def law(z: Array) -> Array:
-        signals = {"arm": model, "t": running.time, "q": z[:n], "qd": z[n : 2 * n], "ref": ref, "dt": parts.period}
-        if feels:
-            signals["wrench"] = tool_wrench(parts.wrench, plant, running.time, z[:n], z[n : 2 * n])  # type: ignore[arg-type]
-        gains = {k: v[lane] if k in parts.gains_vary else v for k, v in parts.law.gains.items()}
-        return np.asarray(run(parts.law, signals, gains, running.memory).tau, dtype=np.float64)
-
+    law = law_of(running, lane, plant)
     extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
 
     given = {name: np.zeros(shape) for name, shape in parts.inputs.items()}  # of a loop stepped by hand: at rest
@@ -246,9 +295,15 @@ def linearised(running: RunningLoop, x: Array, lane: int = 0, rotors: float = 0.
     def world(function: Callable[..., Traced] | None) -> Callable[..., Traced] | None:
         if function is None:
             return None
-        return lambda t, q, qd: call_by_name(function, {"arm": plant, "t": running.time + t, "q": q, "qd": qd, **given})
 
-    surroundings = world(parts.wrench), world(parts.external)  # a stiff contact may be what the step cannot follow
+        def act(t: Traced, q: Traced, qd: Traced, tau: Traced | None = None) -> Traced:
+            signals = {"arm": plant, "t": running.time + t, "q": q, "qd": qd, **given}
+            return call_by_name(function, signals if tau is None else {**signals, "tau": tau})
+
+        return act
+
+    # a stiff contact may be what the step cannot follow
+    surroundings = world(parts.wrench), world(parts.external), world(parts.dry_friction)
 
     def derivative(z: Traced, u: Traced) -> Traced:
         return System(plant, lambda *_: u, parts.drive, parts.friction, *surroundings, extra).derivative(0.0, z)
@@ -256,21 +311,34 @@ def linearised(running: RunningLoop, x: Array, lane: int = 0, rotors: float = 0.
     return linearise(derivative, law, x, law(x))
 
 
-def explain(running: RunningLoop, x: Array, joint: str, lane: int = 0) -> str:
-    """Say what step would be stable at x."""
+def explain(
+    running: RunningLoop, x: Array, joint: str, lane: int = 0, start: tuple[Array, Trajectory | Reference] | None = None
+) -> str:
+    """Say why the step is too long at x (size,), and what runs from `start`: states (B, size) and the reference."""
     parts, linear = running.parts, linearised(running, x, lane)
-    said = explain_stability(
-        linear, parts.method, period=parts.period, step=running.step, continuous=parts.continuous, joint=joint
-    )
+    said, remedies = explain_stability(running, linear, joint)
     bare = not np.any(parts.lanes.tree.armature) and parts.model_tree is None and not parts.continuous
-    if bare and largest_period(linear) < parts.period:
-        heavier = linearised(running, x, lane, rotors=USUAL_ROTORS)
-        if min(largest_period(heavier), largest_step(heavier, parts.method)) >= parts.period:
+    if start is None or not running.advises:
+        return said
+    if remedies:
+        said += f"; {tried(running, remedies, start, _is_sound)}"
+    if bare and type(parts.lanes.tree) is Tree and largest_period(linear) < parts.period:
+        heavier = tuple(robot.with_rotors(USUAL_ROTORS) for robot in parts.robots)
+        rotors = Remedy(f"robot.with_rotors({USUAL_ROTORS:g})", {"robots": heavier, "plant": None})
+        if runs(running, rotors, start, _is_sound):
             said += (
-                f". The description has no rotors, which carry most of the inertia in the joints of such an arm: "
-                f"robot.with_rotors({USUAL_ROTORS:g}) runs as asked"
+                ". The description has no rotors, which carry most of the inertia in the joints of such an arm: "
+                f"{rotors.words} runs as asked"
             )
     return said
+
+
+def _first_state(running: RunningLoop) -> tuple[Array, Trajectory | Reference] | None:
+    """Where a run began, for trials: recorded states (B, size) and the reference; None if that was forgotten."""
+    log = running.log
+    if log.first or not log.count or running.following[0] != 0.0:
+        return None
+    return log.rows()[:, 0, 1 : 1 + running.parts.size].copy(), running.following[1]
 
 
 def diverged(running: RunningLoop, outcomes: list[LoopOutcome]) -> None:
@@ -299,7 +367,7 @@ def diverged(running: RunningLoop, outcomes: list[LoopOutcome]) -> None:
     joint = running.robot.joints[int(np.argmax(np.abs(qd)))].name
     try:
         with np.errstate(all="ignore"):
-            cause = explain(running, last[max(0, len(last) - 10)][1:], joint, lane)
+            cause = explain(running, last[max(0, len(last) - 10)][1:], joint, lane, _first_state(running))
     except (FloatingPointError, np.linalg.LinAlgError, ValueError, TypeError):
         cause = "the state grew without bound"
     raise SimulationError(

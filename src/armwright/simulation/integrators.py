@@ -13,6 +13,7 @@ the step, and returns the next state, with an error estimate if it can adapt its
       M v⁺ + p = m,   m = M v + h (τ − b),   p_i = h F_i sign(v_i⁺) where joint i slides, |p_i| ≤ h F_i where it sticks,
 
   the optimum of ½ v⁺ᵀM v⁺ − mᵀv⁺ + Σ h F_i |v_i⁺|. A joint inside its static friction stays where it is, exactly.
+  `Loop.creep` lets it creep in the dead zone that its description has (creeping_velocity.py).
 - **Dormand–Prince 5(4)**: explicit, with the error estimate that lets the loop adapt its step.
 - **RODAS3**: a linearly implicit (Rosenbrock) method of order 3, L-stable, with an embedded estimate of order 2.
   Coefficients: Sandu et al., Atmospheric Environment 31 (1997) 3459–3472. Each stage solves
@@ -34,6 +35,7 @@ import numpy as np
 
 from armwright.choices import INTEGRATORS
 from armwright.errors import InputError
+from armwright.simulation.creeping_velocity import creeping_velocity
 from armwright.spatial import ltdl_solve
 
 if TYPE_CHECKING:
@@ -103,8 +105,11 @@ def semi_implicit_euler(system: System, t: Traced, x: Traced, h: Traced) -> tupl
         return np.concatenate([x[:n] + h * qd, qd, x[2 * n :] + h * xd[2 * n :]]), None
     torque, M, rest = system.without_dry_friction(t, x)
     v = x[n : 2 * n]
-    bound = np.array([h * b for b in system.dry_friction(v)])
-    qd = velocity_with_dry_friction(M, M @ v + h * torque, bound, v)
+    bound = np.array([h * b for b in system.dry_friction(t, x)])
+    if system.creeps:
+        qd = creeping_velocity(M, M @ v + h * torque, bound, system.tree.dead_zone, v)
+    else:
+        qd = velocity_with_dry_friction(M, M @ v + h * torque, bound, v)
     return np.concatenate([x[:n] + h * qd, qd, x[2 * n :] + h * rest]), None
 
 

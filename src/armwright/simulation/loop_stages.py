@@ -49,7 +49,8 @@ class LawAtWork:
         self.varying = {f"gain_{k}": tuple(np.shape(law.gains[k])[1:]) for k in parts.gains_vary}
         self.shapes: dict[str, tuple[int, ...]] = {"t": (1,), "ref": (3 * n,), **self.memory, **self.varying}
         self.feels = parts.wrench is not None and "wrench" in signature(law.function).parameters
-        if (parts.model_tree is None or self.feels) and parts.lanes.places:
+        self.shapes |= parts.model_slots
+        if self.feels and parts.lanes.places:
             self.shapes["parameters"] = (len(parts.lanes.places),)
 
     def __call__(
@@ -65,8 +66,7 @@ class LawAtWork:
         parts = self.parts
         gains = {k: slots[f"gain_{k}"] if k in parts.gains_vary else v for k, v in parts.law.gains.items()}
         memory = {k: slots[f"memory_{k}"] for k in parts.law.memory}
-        model = parts.lanes.fill(slots.get("parameters")) if parts.model_tree is None else parts.model_tree
-        signals = {"arm": model, "t": t, "q": q, "qd": qd, "ref": ref, "dt": parts.period}
+        signals = {"arm": parts.model_in(slots), "t": t, "q": q, "qd": qd, "ref": ref, "dt": parts.period}
         if self.feels:
             assert parts.wrench is not None
             plant = parts.lanes.fill(slots.get("parameters"))
@@ -106,17 +106,15 @@ def monitor_stage(parts: Loop) -> Stage:
     n = parts.n
     shapes: dict[str, tuple[int, ...]] = {"t": (1,), "ref": (3 * n,), "tau": (n,)}
     shapes |= {"x": (parts.size,)} if parts.sensors is None else {"measured": (2 * n,)}
-    if parts.model_tree is None and parts.lanes.places:
-        shapes["parameters"] = (len(parts.lanes.places),)
+    shapes |= parts.model_slots
     starts = [initial_memory(monitor, n) for monitor in parts.monitors]
     shapes |= {f"monitor{k}_{name}": np.shape(value) for k, start in enumerate(starts) for name, value in start.items()}
 
     def body(s: Slots) -> Slots:
         state = s["x"] if parts.sensors is None else s["measured"]
         ref = reference_of(s["ref"], n)
-        model = parts.lanes.fill(s.get("parameters")) if parts.model_tree is None else parts.model_tree
         signals = {
-            "arm": model,
+            "arm": parts.model_in(s),
             "t": s["t"][0],
             "dt": parts.period,
             "q": state[:n],

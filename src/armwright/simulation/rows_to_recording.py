@@ -115,7 +115,7 @@ def recording_of(running: RunningLoop, settings: Mapping[str, Any]) -> Recording
         return Recordings(
             table[:, 0], signals, robots=running.robots, lengths=lengths, seeds=running.seeds, settings=asked
         )
-    events = tuple(RecordedEvent(t, name) for t, name in running.happened)
+    events = tuple(RecordedEvent(t, name) for t, name in sorted(running.happened + running.flagged))
     return Recording(
         table[:, 0],
         signals,

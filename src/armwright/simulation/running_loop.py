@@ -164,7 +164,8 @@ class RunningLoop:
         loop: the compiled loop. called: whether Python calls the law at every tick.
         time: simulated time [s]. tick: ticks so far. log: what was recorded. outcome: why the last run stopped.
         following: when the present reference began [s], and the reference.
-        happened: events and alarms, each with its time [s].
+        happened: events and alarms, each with its time [s]. flagged: what surfaces did not hold back, likewise.
+        advises: whether a refusal tries what would run.
         consistent: whether state and clock belong together; an interrupt inside the compiled loop parts them.
     """
 
@@ -184,7 +185,9 @@ class RunningLoop:
         self.phase = 0
         self.outcome = "ready"
         self.consistent = True
+        self.advises = True
         self.happened: list[tuple[float, str]] = []
+        self.flagged: list[tuple[float, str]] = []
         self.following: tuple[float, Trajectory | Reference] = (0.0, Reference(*np.zeros((3, parts.n))))
         self.loop = CompiledLoop(plan, count)
         self.log = RowLog(count, len(plan.record_slots), len(plan.shared_slots))
@@ -213,13 +216,19 @@ class RunningLoop:
             assert self.parts.sensors is not None
             n = self.parts.n
             loop.set("line", np.tile(np.atleast_2d(x)[:, : 2 * n], (1, self.parts.sensors.delay + 1)))
-        for k, monitor in enumerate(self.parts.monitors):
-            for name, value in initial_memory(monitor, self.parts.n).items():
-                loop.set(f"monitor{k}_{name}", np.ravel(value))
-        for name in loop.plan.alarms:
-            loop.set(name, [-1.0])
+        if self.parts.believed is not None and "model" in plan.slots:
+            loop.set("model", self.parts.believed.values)
+        self.forget_watched()
         if self.parts.stops:
             loop.set("event", event_values(self.parts, self.time, self.state[0]))
+
+    def forget_watched(self) -> None:
+        """Let every monitor begin anew; no alarm is on."""
+        for k, monitor in enumerate(self.parts.monitors):
+            for name, value in initial_memory(monitor, self.parts.n).items():
+                self.loop.set(f"monitor{k}_{name}", np.ravel(value))
+        for name in self.loop.plan.alarms:
+            self.loop.set(name, [-1.0])
 
     @property
     def state(self) -> Array:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +20,7 @@ import numpy as np
 from armwright.contact import monitor as monitors
 from armwright.errors import ArmwrightError, InputError, SimulationError, TraceError, tell_user
 from armwright.files import Uninterrupted
-from armwright.graph.loop import recorded_rows
+from armwright.graph.loop import CompiledLoop, recorded_rows
 from armwright.graph.loop_plan import LoopPlan, Slots, Stage, stage, traced_stage
 from armwright.graph.purity import StatefulError, is_trusted, traced_purely
 from armwright.recording.signals import RecordedEvent
@@ -107,7 +108,10 @@ class RecordingStream:
             if end is not None:
                 self._append(*end)
             try:
-                self._writer.close(outcome, [RecordedEvent(t, name) for t, name in self.running.happened])
+                self._writer.close(
+                    outcome,
+                    [RecordedEvent(t, name) for t, name in sorted(self.running.happened + self.running.flagged)],
+                )
             except ArmwrightError as error:
                 raise SimulationError(str(error)) from error
 
@@ -139,20 +143,23 @@ def require_pure_surroundings(parts: Loop) -> None:
         _require_pure(parts, function, f"event {name!r}", ())
     _require_pure(parts, parts.wrench, "simulate: wrench", (6,), (parts.lanes.tree.nb, 6))
     _require_pure(parts, parts.external, "simulate: external", (parts.n,))
+    _require_pure(parts, parts.dry_friction, "simulate: dry_friction", (parts.n,))
 
 
 def _require_pure(parts: Loop, function: Any, what: str, *shapes: tuple[int, ...]) -> None:
-    """Trace a function of (arm, t, q, qd, inputs) alone."""
+    """Trace a function of (arm, t, q, qd, tau, inputs) alone."""
     if is_trusted(function):
         return
     tree, n = parts.lanes.tree, parts.n
 
     def alone(s: dict[str, Any]) -> dict[str, Any]:
         inputs = {name: s[f"input_{name}"] for name in parts.inputs}
-        signals = {"arm": tree, "t": s["t"][0], "q": s["q"], "qd": s["qd"], **inputs}
+        signals = {"arm": tree, "t": s["t"][0], "q": s["q"], "qd": s["qd"], "tau": s["tau"], **inputs}
         return {"value": np.ravel(outer(function, signals, what, *shapes))}
 
-    slots = {"t": (1,), "q": (n,), "qd": (n,)} | {f"input_{name}": shape for name, shape in parts.inputs.items()}
+    slots = {"t": (1,), "q": (n,), "qd": (n,), "tau": (n,)} | {
+        f"input_{name}": shape for name, shape in parts.inputs.items()
+    }
     traced_purely([function], lambda: traced_stage(alone, slots, "alone"), lambda made: made.digest, what)
 
 
@@ -224,6 +231,34 @@ class Session(RunningLoop):
         super().__init__(parts, plan, count=count, every=every, seeds=seeds, called=called)
         self._caller: callback.Caller | None = None
         self.stream: RecordingStream | None = None
+
+    def believe(self, model: Lanes) -> None:
+        """Go on with another model of the arm in law and monitors: the tree of `model` with its numbers.
+
+        Monitors begin anew: what they remember belongs to the old model. The first call compiles the loop once more,
+        with the model's numbers as inputs; later ones only set them.
+
+        Args:
+            model: the controller's model; one row of values for all simulations, or one each.
+
+        Raises:
+            InputError: the law is called from Python, which a model in the compiled loop does not reach.
+        """
+        if self.called:
+            raise InputError(f"believe: law {self.parts.law.name!r} is called from Python; its model is its own")
+        known = self.parts.believed
+        if known is None or known.common() != model.common():
+            parts = replace(self.parts, believed=model)
+            old, loop = self.loop, CompiledLoop(_plan(parts, self.count)[0], self.count)
+            for slot, size in loop.plan.slots.items():
+                if old.plan.slots.get(slot) == size:
+                    loop.set(slot, old.get(slot))
+            self.parts, self.loop, self._step = parts, loop, None
+        else:
+            self.parts = replace(self.parts, believed=model)
+        if "model" in self.loop.plan.slots:
+            self.loop.set("model", model.values)
+        self.forget_watched()
 
     def recording(self, **settings: Any) -> Recording:
         """What was recorded so far by a single simulation; `settings` are noted in it."""

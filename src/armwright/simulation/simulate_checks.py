@@ -78,13 +78,15 @@ def check_parts(arm: Robot, parts: Mapping[str, tuple[Any, type]]) -> None:
                 raise InputError(f"simulate: {name}.{field.name} must have shape {words} for {arm.name!r}, got {shape}")
 
 
-def check_functions(events: Mapping[str, Callable[..., Any]] | None, external: Callable[..., Any] | None) -> None:
+def check_functions(
+    events: Mapping[str, Callable[..., Any]] | None, external: Callable[..., Any] | None, name: str = "external"
+) -> None:
     """Check that what will be called can be."""
-    for name, function in (events or {}).items():
+    for event, function in (events or {}).items():
         if not callable(function):
-            raise InputError(f"simulate: event {name!r} must be a function of (arm, t, q, qd), got {function!r:.60}")
+            raise InputError(f"simulate: event {event!r} must be a function of (arm, t, q, qd), got {function!r:.60}")
     if external is not None and not callable(external):
-        raise InputError(f"simulate: external must be a function of (arm, t, q, qd) → (n,), got {external!r:.60}")
+        raise InputError(f"simulate: {name} must be a function of (arm, t, q, qd, tau) → (n,), got {external!r:.60}")
 
 
 def check_lanes(lanes: int, given: Sequence[tuple[str, int]], n: int) -> None:

@@ -17,6 +17,8 @@ from armwright.arguments import names_culprit
 from armwright.errors import InputError, SimulationError
 from armwright.motion import Trajectory
 from armwright.simulation import simulate_checks as checks
+from armwright.simulation.cancelling_verdict import note_worse_tracking
+from armwright.simulation.contact_outcome import told_of_contacts
 from armwright.simulation.control_loop import Loop, LoopOptions
 from armwright.simulation.rows_to_recording import recording_of
 
@@ -148,7 +150,12 @@ def simulate(
         progress: called with the fraction done.
         **options: what the loop is made of, each explained at `Loop`: `rate` (1000 ticks per second by default),
             `substeps`, `integrator`, `continuous`; `model`, `drive`, `friction`, `sensors`; `wrench`, `external`;
-            `events`, `monitors`, `limits`; `inputs`, `stop_on_alarm`.
+            `dry_friction`, `creep`; `events`, `monitors`, `limits`; `inputs`, `stop_on_alarm`.
+
+    A surface is a spring, and a spring can be pushed through. If `wrench` comes from `contact_wrench` and the tool or a
+    link went through a shape, or a link's axis lies inside of one, the outcome is "pushed through" or "sunk" instead of
+    "end", the events say when, and a batch warns and has its lanes in ``settings["contact_flags"]``. Judged are the
+    recorded rows (`every`, `keep`).
 
     Returns:
         A `Recording`; `Recordings` for a batch: several robots, initial states or gains, or `count`. Type checkers see
@@ -175,8 +182,10 @@ def simulate(
         with session:
             try:
                 session.run(length, progress)
+                note_worse_tracking(session, length, settings)
             except KeyboardInterrupt:
                 session.outcome = "interrupted"
+            settings.update(told_of_contacts(session, loop.wrench))
     except SimulationError as error:
         error.recording = recording_of(session, settings)
         raise

@@ -13,7 +13,7 @@ from armwright.graph.by_name import call_by_name
 from armwright.graph.loop_plan import Slots, Stage, stage, traced_stage
 from armwright.simulation.integrators import POINTS, accept, finished, onward
 from armwright.simulation.loop_stages import LawAtWork, hermite, reference_of
-from armwright.simulation.system import Command, System
+from armwright.simulation.system import System
 
 if TYPE_CHECKING:
     from armwright.graph.traced_program import TracedProgram
@@ -45,12 +45,16 @@ def system_of(parts: Loop, s: Slots) -> System:
     tree = parts.lanes.fill(s.get("parameters"))
     inputs = {name: s[f"input_{name}"] for name in parts.inputs}
 
-    def acting(function: Callable[..., Traced] | None, what: str, *shapes: tuple[int, ...]) -> Command | None:
+    def acting(function: Callable[..., Traced] | None, what: str, *shapes: tuple[int, ...]) -> Any:
         if function is None:
             return None
-        return lambda past, q, qd: outer(
-            function, {"arm": tree, "t": start + past, "q": q, "qd": qd, **inputs}, f"simulate: {what}", *shapes
-        )
+
+        def act(past: Traced, q: Traced, qd: Traced, tau: Traced | None = None) -> Traced:
+            given = {} if tau is None else {"tau": tau}
+            signals = {"arm": tree, "t": start + past, "q": q, "qd": qd, **given, **inputs}
+            return outer(function, signals, f"simulate: {what}", *shapes)
+
+        return act
 
     extra = {name: slice((2 + k) * n, (3 + k) * n) for k, name in enumerate(parts.extra_names)}
     return System(
@@ -60,12 +64,14 @@ def system_of(parts: Loop, s: Slots) -> System:
         parts.friction,
         acting(parts.wrench, "wrench", (6,), (tree.nb, 6)),
         acting(parts.external, "external", (n,)),
+        acting(parts.dry_friction, "dry_friction", (n,)),
         extra,
+        parts.creep and bool(np.any(tree.dead_zone)),
     )
 
 
 def outer(function: Callable[..., Traced], signals: Mapping[str, Any], what: str, *shapes: tuple[int, ...]) -> Traced:
-    """Call a user's function of (arm, t, q, qd) and check the shape of what it returns."""
+    """Call a user's function of (arm, t, q, qd, …) and check the shape of what it returns."""
     value = call_by_name(function, signals)
     if np.shape(value) not in shapes:
         raise InputError(f"{what} must return shape {' or '.join(map(str, shapes))}, got {np.shape(value)}")

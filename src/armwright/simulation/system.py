@@ -15,6 +15,7 @@ import numpy as np
 
 from armwright.dynamics.crba import crba
 from armwright.dynamics.newton_euler import rnea
+from armwright.dynamics.terms import coulomb_sign
 from armwright.graph import derivative_matrix
 from armwright.robot.tree import Tree, present
 from armwright.simulation.drives import Drive
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from armwright.types import Scalar, Traced
 
 Command = Callable[[Any, Any, Any], Any]
+Acting = Callable[[Any, Any, Any, Any], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +39,10 @@ class System:
         drive: motors between command and joint; None for ideal torque sources.
         friction: friction model; None for the robot's own viscous and Coulomb friction.
         wrenches: external wrenches (t, q, qd) → (nb, 6) at link origins or (6,) at the tool, base axes; None for none.
-        external: external joint torque (t, q, qd) → (n,), what the world does to the arm; None for none.
+        external: external joint torque (t, q, qd, tau) → (n,), what the world does to the arm; None for none.
+        dry: level of dry friction (t, q, qd, tau) → (n,) beyond the arm's own Coulomb friction; None for none.
         extra: name → slice of x for states beyond q and qd.
+        creeps: solving for dry friction, honour the dead zones of the arm's Coulomb friction.
     """
 
     tree: Tree
@@ -46,8 +50,10 @@ class System:
     drive: Drive | None = None
     friction: FrictionModel | None = None
     wrenches: Command | None = None
-    external: Command | None = None
+    external: Acting | None = None
+    dry: Acting | None = None
     extra: Mapping[str, slice] = field(default_factory=dict)
+    creeps: bool = False
 
     @property
     def n(self) -> int:
@@ -57,28 +63,41 @@ class System:
     @property
     def has_dry_friction(self) -> bool:
         """Whether some friction is set-valued at rest."""
-        return bool(self.friction.has_dry_part) if self.friction is not None else present(self.tree.coulomb)
+        own = self.friction.has_dry_part if self.friction is not None else present(self.tree.coulomb)
+        return bool(own) or self.dry is not None
 
-    def dry_friction(self, qd: Traced) -> list[Traced]:
-        """Largest dry friction torque of every joint at speed qd, n values."""
-        if self.friction is not None:
-            return list(self.friction.dry_bound(qd))
-        return list(self.tree.coulomb)
+    def dry_friction(self, t: Scalar, x: Traced) -> list[Traced]:
+        """Largest dry friction torque of every joint at state x, n values."""
+        q, qd = x[: self.n], x[self.n : 2 * self.n]
+        own = self.tree.coulomb if self.friction is None else self.friction.dry_bound(qd)
+        if self.dry is None:
+            return list(own)
+        level = self.dry(t, q, qd, self._driven(t, x)[0])
+        return [np.maximum(a + b, 0.0) for a, b in zip(own, level, strict=True)]
+
+    def _driven(self, t: Scalar, x: Traced) -> tuple[Traced, list[Traced]]:
+        """Return the torque of the drives (n,) and the derivatives of their states."""
+        q, qd = x[: self.n], x[self.n : 2 * self.n]
+        tau = self.command(t, q, qd)
+        if self.drive is None:
+            return tau, []
+        tau, rates = self.drive.torque(tau, qd, self._states(x, self.drive.state_names))
+        return tau, [rates[name] for name in self.drive.state_names]
 
     def torques(self, t: Scalar, x: Traced, *, dry: bool = True) -> tuple[Traced, list[Traced], Traced | None]:
         """Return joint torque less friction (n,), derivatives of the extra states, and the external wrenches."""
         n = self.n
         q, qd = x[:n], x[n : 2 * n]
-        tau, rest = self.command(t, q, qd), []
-        if self.drive is not None:
-            tau, rates = self.drive.torque(tau, qd, self._states(x, self.drive.state_names))
-            rest += [rates[name] for name in self.drive.state_names]
+        tau, rest = self._driven(t, x)
+        given = tau
         if self.friction is not None:
             lost, rates = self.friction.torque(qd, self._states(x, self.friction.state_names), dry=dry)
             rest += [rates[name] for name in self.friction.state_names]
             tau = tau - lost
         if self.external is not None:
-            tau = tau + self.external(t, q, qd)
+            tau = tau + self.external(t, q, qd, given)
+        if self.dry is not None and dry:
+            tau = tau - self.dry(t, q, qd, given) * coulomb_sign(self.tree, qd)
         return tau, rest, None if self.wrenches is None else self.wrenches(t, q, qd)
 
     def _states(self, x: Traced, names: tuple[str, ...]) -> dict[str, Any]:
