@@ -79,7 +79,7 @@ def test_irb140_product_of_exponentials():
     home = np.eye(4)
     home[:3, 3] = 0.515, 0.0, 0.712
     constant = np.eye(4)
-    constant[:3, :3] = [[0, 0, 1], [0, -1, 0], [1, 0, 0]]
+    constant[:3, :3] = [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]
     robot, rng = load("irb140"), np.random.default_rng(1)
     for q in rng.uniform(-PI, PI, (20, 6)):
         T = np.eye(4)

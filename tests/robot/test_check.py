@@ -46,7 +46,7 @@ def test_an_arm_without_inertia_is_an_error() -> None:
 
 
 def test_body_1_of_cea_as_printed() -> None:
-    moments = r"cea-published\.toml:12: bodies\.link_1\.inertia.*-0\.1476, -0\.1375, 0\.1101"
+    moments = r"cea-published\.toml:13: bodies\.link_1\.inertia.*-0\.1476, -0\.1375, 0\.1101"
     with pytest.raises(DescriptionError, match=moments):
         load("cea-published")
     with pytest.warns(match="a moment is negative"):

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.errors import DescriptionError, InputError, NotSupportedError
+from armwright.errors import ArmwrightWarning, DescriptionError, InputError, NotSupportedError
 from armwright.robot import Actuators, Body, Friction, Joint, Limits, Robot
 from armwright.robot.sheet.sheet_read import robot_from_text
-from armwright.robot.tables.dh import from_dh, to_dh
+from armwright.robot.tables.dh import from_dh, from_mdh, to_dh
 from armwright.robot.urdf.urdf_read import read_urdf
 from armwright.robot.variations import add_payload
 from armwright.schema import xml_text as xml_safe
@@ -113,3 +114,14 @@ def test_urdfs_of_another_kind_and_size_are_refused(monkeypatch):
     monkeypatch.setattr(xml_safe, "MAX_BYTES", 2**20)
     with pytest.raises(DescriptionError, match="larger than 1 MiB"):
         read_urdf("<robot>" + " " * 2**20 + "</robot>")
+
+
+def test_angles_of_a_dh_table_in_degrees_are_told():
+    """90 is a sound number of radians; nobody means it."""
+    with pytest.warns(ArmwrightWarning, match=r"alpha of row 1 is 90, more than a full turn; that looks like degrees"):
+        from_dh([[0.0, 0.1, 0.0, 90.0], [0.0, 0.0, 0.4, 0.0]])
+    with pytest.warns(ArmwrightWarning, match=r"theta of row 2 is -180, .*looks like degrees"):
+        from_mdh([[0.0, 0.0, 0.0, 0.1], [np.pi / 2, 0.3, -180.0, 0.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        from_dh([[np.pi, 20.0, -30.0, -np.pi / 2], [2.0 * np.pi, 0.0, 0.4, 0.0]])  # metres may be large

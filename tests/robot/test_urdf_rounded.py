@@ -60,6 +60,7 @@ def test_arms_agree_with_pinocchio_however_their_angles_are_written(written):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("written", WRITTEN)
 def test_many_arms_agree_with_pinocchio_however_their_angles_are_written(written):
     assert max(worst_against_pinocchio(seed, written) for seed in range(1000, 1400)) < 1e-10

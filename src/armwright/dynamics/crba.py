@@ -58,12 +58,31 @@ def crba(arm: Robot | Tree, q: Traced, *, rotors: bool = True) -> Traced:
     """
     tree = as_tree(arm)
     st = steps(tree, q)
-    M: list[list[Any]] = [[0.0] * tree.nb for _ in range(tree.nb)]
+    return with_rotors(tree, gather_symmetric(tree, crba_bodies(tree, st)), rotors=rotors)
+
+
+def crba_bodies(tree: Tree, st: list[Step]) -> list[list[Traced]]:
+    """Mass matrix of the bodies, nb rows of nb, each body on a coordinate of its own."""
+    reactions = []
     for j, (m, h, J) in enumerate(composites(tree, st)):
         if tree.revolute[j]:
-            f, n = np.array([-h[1], h[0], 0.0]), J[:, 2]
+            reactions.append((np.array([-h[1], h[0], 0.0]), J[:, 2]))
         else:
-            f, n = np.array([0.0, 0.0, m]), np.array([h[1], -h[0], 0.0])
+            reactions.append((np.array([0.0, 0.0, m]), np.array([h[1], -h[0], 0.0])))
+    return carried(tree, st, reactions)
+
+
+def carried(tree: Tree, st: list[Step], reactions: list[tuple[Traced, Traced]]) -> list[list[Traced]]:
+    """Carry each composite's force and moment to the root and read them off at every joint on the way.
+
+    Args:
+        tree: the arm.
+        st: its steps at q.
+        reactions: per body the force and the moment about its origin, body axes, that its composite needs for a unit
+            acceleration of its own joint.
+    """
+    M: list[list[Any]] = [[0.0] * tree.nb for _ in range(tree.nb)]
+    for j, (f, n) in enumerate(reactions):
         M[j][j] = n[2] if tree.revolute[j] else f[2]
         i = j
         while tree.parent[i] >= 0:
@@ -71,7 +90,7 @@ def crba(arm: Robot | Tree, q: Traced, *, rotors: bool = True) -> Traced:
             n = n + cross(st[i].p, f)
             i = tree.parent[i]
             M[j][i] = M[i][j] = n[2] if tree.revolute[i] else f[2]
-    return with_rotors(tree, gather_symmetric(tree, M), rotors=rotors)
+    return M
 
 
 def crba_inverse(

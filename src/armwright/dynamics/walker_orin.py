@@ -5,7 +5,7 @@ All three build M and the bias u′ and solve; they differ in how M is obtained.
 
 1. Column k is a call of inverse dynamics with unit acceleration k, no velocity, no gravity: n + 1 calls in all.
 2. The same, but a column is only computed for the joints beyond k; symmetry gives the rest.
-3. Composite bodies in the root frame, where adding two bodies is adding ten numbers.
+3. Composite bodies, each by its mass, its centre and its inertia about it, in the frame of its own link.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.dynamics.crba import shift_inertia
+from armwright.dynamics.crba import carried, crba_bodies
 from armwright.dynamics.newton_euler import bias, efforts, motions
-from armwright.dynamics.terms import gather_symmetric, root_frames, with_rotors
+from armwright.dynamics.terms import gather_symmetric, with_rotors
 from armwright.errors import InputError
 from armwright.robot.step import steps
 from armwright.robot.tree import as_tree
@@ -70,29 +70,44 @@ def _method_2(tree: Tree, st: list[Step]) -> list[list[Traced]]:
 
 
 def _method_3(tree: Tree, st: list[Step]) -> list[list[Traced]]:
-    """Composite bodies about the root's origin: Yᶜ_i = Y_i + Σ Yᶜ_children, h_ij = S_j · Yᶜ_i S_i."""
-    nb, frames = tree.nb, root_frames(tree, st)
-    composite = []
-    for i in range(nb):
-        R, p, m = frames.R[i], frames.p[i], tree.m[i]
-        h = R @ tree.h[i]
-        composite.append((m, h + m * p, shift_inertia(R @ tree.J[i] @ R.T, h, m, p)))
-    # a unit rate of joint i, as the motion (v, w) of the body point that passes through the root's origin
-    screw = [
-        (cross(p, z), z) if revolute else (z, np.zeros(3))
-        for z, p, revolute in zip(frames.z, frames.p, tree.revolute, strict=True)
-    ]
-    M: list[list[Any]] = [[0.0] * nb for _ in range(nb)]
-    for i in range(nb - 1, -1, -1):
-        m, h, J = composite[i]
-        v, w = screw[i]
-        f, n = m * v + cross(w, h), J @ w + cross(h, v)
-        for j in tree.ancestors(i):
-            M[i][j] = M[j][i] = dot(screw[j][0], f) + dot(screw[j][1], n)
+    """Composite bodies in link frames: total mass, centre of mass c and inertia E about it, from the tip inwards.
+
+    Two bodies at a distance d have E = E_1 + E_2 + μ(d·d 1 − d dᵀ) about their common centre, μ = m_1 m_2/(m_1 + m_2).
+    A unit acceleration of joint i needs F = m z × c (m z for a prismatic joint) and N = E z about the centre; both are
+    carried to the root. Bodies without a mass of their own (regrouped ones) have no centre: then the moments are taken
+    about the origins, as `crba` does.
+    """
+    if not all(float(m) > 0.0 for m in tree.m):
+        return crba_bodies(tree, st)
+    composite: list[tuple[Any, Any, Any]] = []
+    for i in range(tree.nb):
+        m, c = float(tree.m[i]), tree.h[i] / float(tree.m[i])
+        composite.append((m, c, tree.J[i] - m * (dot(c, c) * np.eye(3) - np.outer(c, c))))
+    reactions: list[tuple[Any, Any]] = []
+    for i in range(tree.nb - 1, -1, -1):
+        m, c, E = composite[i]
+        if tree.revolute[i]:
+            F = np.array([-(m * c[1]), m * c[0], 0.0])
+            n = E[:, 2] + np.array([-(c[2] * F[1]), c[2] * F[0], c[0] * F[1] - c[1] * F[0]])
+        else:
+            F, n = np.array([0.0, 0.0, m]), np.array([m * c[1], -(m * c[0]), 0.0])
+        reactions.append((F, n))
         k = tree.parent[i]
         if k >= 0:
-            composite[k] = (composite[k][0] + m, composite[k][1] + h, composite[k][2] + J)
-    return M
+            composite[k] = _together(composite[k], (m, st[i].up(c) + st[i].p, st[i].up_symmetric(E)))
+    return carried(tree, st, reactions[::-1])
+
+
+def _together(one: tuple[Any, Any, Any], other: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+    """Mass, centre and central inertia of two bodies, both in the same axes."""
+    (m1, c1, E1), (m2, c2, E2) = one, other
+    x, y, z = d = c2 - c1
+    share, reduced = m2 / (m1 + m2), m1 * m2 / (m1 + m2)
+    xx, yy, zz = reduced * (x * x), reduced * (y * y), reduced * (z * z)
+    xy, xz, yz = -(reduced * (x * y)), -(reduced * (x * z)), -(reduced * (y * z))
+    between = [[yy + zz, xy, xz], [xy, xx + zz, yz], [xz, yz, xx + yy]]
+    rows = [[E1[min(i, k), max(i, k)] + E2[min(i, k), max(i, k)] + between[i][k] for k in range(3)] for i in range(3)]
+    return m1 + m2, c1 + share * d, np.array(rows)
 
 
 _METHODS = {1: _method_1, 2: _method_2, 3: _method_3}

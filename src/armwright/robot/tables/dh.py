@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
-from armwright.errors import InputError, NotSupportedError
+from armwright.errors import InputError, NotSupportedError, tell_user
 from armwright.robot.link_frames import LinkFrames, mass_matrix
 from armwright.robot.parts import JointKind
 from armwright.robot.step import turn
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 Convention = Literal["dh", "mdh"]
 _Z = (0.0, 0.0, 1.0)
+FULL_TURN = 2.0 * np.pi + 1e-6  # rad: no table needs more, the offset of a joint is an angle within one turn
 
 
 def _rz_tz(theta: float, d: float) -> Array:
@@ -55,6 +56,7 @@ def _tx_rx(a: float, alpha: float) -> Array:
 
 
 def _rows(table: ArrayLike, columns: str) -> Array:
+    """Return the table (n, 4), and warn of angles that look like degrees."""
     try:
         rows = np.array(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -65,6 +67,13 @@ def _rows(table: ArrayLike, columns: str) -> Array:
         raise InputError(f"DH table: expected shape (n, 4), columns {columns}; got {rows.shape}")
     if not np.isfinite(rows).all():
         raise InputError(f"DH table: row {int(np.argmin(np.isfinite(rows).all(axis=1))) + 1} is not finite")
+    for k, name in enumerate(columns.split(", ")):
+        worst = int(np.argmax(np.abs(rows[:, k])))
+        if name in ("theta", "alpha") and abs(rows[worst, k]) > FULL_TURN:
+            tell_user(
+                f"DH table: {name} of row {worst + 1} is {rows[worst, k]:g}, more than a full turn; that looks like "
+                "degrees, radians are expected (np.radians)"
+            )
     return rows
 
 

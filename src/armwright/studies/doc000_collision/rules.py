@@ -64,6 +64,7 @@ class Published(Rules):
     """
 
     free_ends = False
+    doubts = False
     patience = np.inf
     at_once = -np.inf
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,8 +68,11 @@ RUNS = {
 
 @cache
 def arm() -> Robot:
-    """Return the arm that link vectors, home offsets and holding torque of the thesis all describe."""
-    return load("irb140")
+    """Return the arm that link vectors, home offsets and holding torque of the thesis all describe.
+
+    Its tool is the thesis's: DH frame 6 itself, where the sheet has ABB's tool0.
+    """
+    return replace(load("irb140"), T_tip_tool=np.eye(4))
 
 
 @cache
