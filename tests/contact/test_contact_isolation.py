@@ -71,6 +71,7 @@ def wrong(rng):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "disturb, promise", [(perfect, 0.99), (wrong, 0.90)], ids=["perfect model", "10 % mass, 20 % friction"]
 )
@@ -126,7 +127,7 @@ def drawn(seed):
     return q, c, pushes(UR5, q, face.body, c[None])[0][0].T @ f + SENSOR * rng.normal(size=6)
 
 
-@pytest.mark.parametrize("count", [150, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [150, pytest.param(1000, marks=[pytest.mark.slow, pytest.mark.thorough])])
 def test_certainty_is_the_share_of_right_places(count):
     """Where the noise is what it is said to be: of places claimed with probabilities p, sum(p) are right.
 

@@ -29,7 +29,7 @@ from armwright.identify import (
 )
 from armwright.identify.external_torque import Evenly, direct_residuals
 from armwright.identify.feeling import Feeler
-from armwright.identify.felt_contacts import wrench_at
+from armwright.identify.felt_contacts import contacts_of, wrench_at
 from armwright.identify.felt_report import felt_report, felt_stage
 from armwright.identify.gear_friction import hysteresis
 from support.simulated_logs import gear_friction, sheet_of, simulated_log, true_arm
@@ -106,6 +106,21 @@ def test_each_push_is_one_contact_and_the_free_log_has_none():
     assert len(found) == 3
     for contact, begin in zip(found, (4.0, 9.0, 14.0), strict=True):
         assert begin < contact.start < contact.peak < contact.end < begin + 1.6
+
+
+def test_a_torque_that_was_felt_before_moves_no_place_and_a_contact_from_the_start_claims_nothing():
+    """Isolated is the change: an undeclared load, a constant torque here, does not change what a contact says."""
+    felt, known = feel(model(), pushed()), model()
+    assert known.bands is not None
+    ticks = felt.ticks
+    loaded = replace(ticks, tau_ext=ticks.tau_ext + np.array([0.0, 12.0, 8.0, 1.0, 0.5, 0.0]))
+    same = contacts_of(known, known.bands, loaded)
+    assert [c.link for c in same] == [c.link for c in felt.contacts]
+    for one, other in zip(felt.contacts, same, strict=True):
+        np.testing.assert_allclose(one.force, other.force, atol=1e-6)
+    begun = replace(ticks, alarm=np.where(ticks.t < felt.contacts[0].end, True, ticks.alarm))
+    first = contacts_of(known, known.bands, begun)[0]
+    assert first.link is None and "level before it is unknown" in first.said
 
 
 def test_the_replay_lights_up_the_touched_link_while_it_is_touched(tmp_path):

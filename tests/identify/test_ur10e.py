@@ -23,6 +23,7 @@ from armwright.identify import (
     residuals,
     with_bands,
 )
+from armwright.identify.doubted_log import load_over_time, log_unspanned
 from armwright.identify.drive_gains import gains_from_targets
 from support.places import SHARED
 
@@ -90,6 +91,28 @@ def test_the_load_is_weighed_by_a_model_that_never_saw_it():
     found = payload(fit(log(HARM), arm(), gains=Known(CONTROLLER)), log(LOADED))
     assert abs(found.mass.value / 2.805 - 1.0) < 0.03
     assert 0.0 < found.mass.deviation < 0.05
+
+
+@cache
+def alone():
+    """The model of the free log alone, and what it leaves there."""
+    found = fit(log(HARM), arm(), gains=Known(CONTROLLER))
+    return found, log_unspanned(found, [log(HARM)])
+
+
+def test_the_load_becomes_known_while_the_arm_moves_and_its_interval_holds():
+    found = load_over_time(alone()[0], log(LOADED), alone()[1])
+    for seconds in (5.0, 10.0, 15.0, 20.0, 40.0):
+        mass, low, high = found.at(seconds)
+        assert low < 2.805 < high, f"{mass:.2f} kg at {seconds} s"
+    assert found.at(5.0)[2] - found.at(5.0)[1] > 2.0  # not known yet, and said so
+    assert found.at(20.0)[2] - found.at(20.0)[1] < 0.8
+
+
+def test_no_load_is_told_where_there_is_none():
+    for name in (TWELVE, POINTS):
+        _, low, high = load_over_time(alone()[0], log(name), alone()[1]).at(20.0)
+        assert low < 0.0 < high
 
 
 def test_a_log_that_was_cut_short_says_so():

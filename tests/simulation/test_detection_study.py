@@ -85,7 +85,16 @@ def test_bench_equals_simulate(arm, moves):
 
     plant = perturbed(arm, 1.0 + 0.1 * sign[:6], 1.0 + 0.2 * sign[6:])
     rec = simulate(
-        plant, LAW, moves[0], duration=float(batch.time[-1]), model=arm, wrench=wall, substeps=3, check_step=False
+        plant,
+        LAW,
+        moves[0],
+        duration=float(batch.time[-1]),
+        model=arm,
+        wrench=wall,
+        substeps=bench.steps(Wall(1e5)),
+        integrator="semi-implicit",
+        creep=True,
+        check_step=False,
     )
     m = min(len(rec.time), len(batch.time))
     before = np.searchsorted(batch.time, batch.touched[4])
@@ -114,7 +123,8 @@ def test_drift_of_friction_and_sticking_act_as_said(arm, moves):
     middle = len(plain.time) // 2
     moving = (np.abs(plain.ref.qd[middle]) > 0.05) & (np.arange(6) < 4)  # the torque of light wrists trembles
     thick = perturbed(arm, np.ones(6), np.full(6, 1.3))
-    rec = simulate(thick, LAW, moves[0], model=arm, substeps=7, check_step=False)
+    options = {"substeps": 7, "integrator": "semi-implicit", "creep": True, "check_step": False}
+    rec = simulate(thick, LAW, moves[0], model=arm, **options)
     np.testing.assert_allclose(drifted.tau[0, middle, moving], rec["tau"][middle, moving], atol=0.05)
     more = (drifted.tau - plain.tau)[0, middle] * np.sign(plain.ref.qd[middle])
     assert moving.any() and (more[moving] > 0.2 * arm.tree.coulomb[moving]).all()
@@ -286,6 +296,7 @@ def test_interrupted_study_keeps_what_it_has(arm, moves, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_figure_of_the_study(arm):
     """Median delay < 15 ms at ≤ 1 false alarm an hour: 10 % mass, 20 % friction error, 0.25 m/s against 1e5 N/m.
 

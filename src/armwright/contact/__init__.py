@@ -3,6 +3,7 @@
 
 from armwright.contact.contact_model import contact_wrench
 from armwright.contact.ground_truth import ContactReport, clearance, contact_report
+from armwright.contact.isolation.contact_growth import grown_as_one
 from armwright.contact.isolation.contact_patches import Patches, contact_patches
 from armwright.contact.isolation.isolate import Isolation, isolate, moved_towards
 from armwright.contact.isolation.torque_change import change_covariance, level_before, torque_covariance
@@ -23,6 +24,7 @@ __all__ = [
     "contact_report",
     "contact_wrench",
     "evaluate_monitor",
+    "grown_as_one",
     "isolate",
     "level_before",
     "moved_towards",

@@ -89,7 +89,7 @@ def detection_study(
     sensors: JointSensors | None = None,
     torque_noise: ArrayLike = 0.0,
     rate: float = 1000.0,
-    substeps: int = 3,
+    substeps: int | None = None,
     horizon: float = 0.1,
     false_alarms: float = DEFAULT_FALSE_ALARMS,
     margin: float | None = None,
@@ -118,7 +118,7 @@ def detection_study(
         torque_noise: standard deviation of the torque that observers are told, as motor currents have it [N m]; scalar
             or (n,).
         rate: control ticks per second.
-        substeps: RK4 steps per tick.
+        substeps: integrator steps per tick; as many as the stiffest arm needs by default.
         horizon: [s] after the touch within which a contact must be found.
         false_alarms: per hour that learned thresholds may cause with 95 % confidence, see `learn_thresholds` [1/h].
         margin: on learned thresholds, in place of the one that follows from `false_alarms`.
@@ -203,7 +203,7 @@ def detection_study(
         "spread": bench.spread._asdict(),
         "torque_noise": np.asarray(torque_noise, dtype=np.float64).tolist(),
         "rate": rate,
-        "substeps": substeps,
+        "substeps": bench.steps(kind),
         "horizon": horizon,
         "false_alarms": false_alarms,
         "margin": margin,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +18,15 @@ from armwright.contact.observers import (
     ur5_current_map,
 )
 from armwright.detection.study_contacts import Contact, StudyPush, Wall
-from armwright.detection.varied_arms import Spread
+from armwright.detection.varied_arms import ROUGH, Spread
+from armwright.dynamics import mass_matrix
 from armwright.errors import InputError
+from armwright.robot.configurations import random_configuration
+from armwright.robot.measured import drives_of
 from armwright.simulation.sensors import JointSensors
 
 if TYPE_CHECKING:
+    from armwright.robot.model import Robot
     from armwright.types import Array
 
 INERTIA = np.array([2.0, 2.0, 1.0, 0.1, 0.1, 0.05])  # [kg m²] typical diagonal of a UR5's M, for the Kalman observer
@@ -41,16 +45,18 @@ class Preset:
 
     Attributes:
         robot: catalogue name.
-        rate: control ticks and samples per second. substeps: of the simulation in each.
+        rate: control ticks and samples per second.
         omega: (n,) bandwidth of the controller [rad/s].
         current_noise: standard deviation of a motor current [A], by the map of document 004; 0: torque as commanded.
         gain: of the momentum observer [1/s]. walk: of the Kalman observer, in units of the arm's inertia.
         sources: what the numbers rest on.
+        spread: how arms differ from their model.
+        constants: (n,) joint torque of a motor current [N m/A].
+        inertia: (n,) typical diagonal of the mass matrix, for the Kalman observer [kg m²].
     """
 
     robot: str
     rate: float
-    substeps: int
     omega: Array
     current_noise: float
     gain: float
@@ -58,19 +64,45 @@ class Preset:
     sensors: JointSensors
     sources: Mapping[str, str] = field(default_factory=dict)
     spread: Spread = field(default_factory=Spread)
+    constants: Array = field(default_factory=lambda: ur5_current_map().k)
+    inertia: Array = field(default_factory=lambda: INERTIA)
 
     @property
     def torque_noise(self) -> Array:
         """Return the standard deviation (n,) of the torque [N m]."""
-        return np.abs(self.current_noise * ur5_current_map().k)
+        return np.abs(self.current_noise * self.constants)
 
     def observers(self) -> dict[str, Monitor]:
         """Return momentum, Kalman and closed-loop observer for this rate and controller."""
         return {
             "momentum": momentum_observer(self.gain),
-            "kalman": momentum_kalman_observer(self.walk * INERTIA, 1e-3 * INERTIA, rate=self.rate),
+            "kalman": momentum_kalman_observer(self.walk * self.inertia, 1e-3 * self.inertia, rate=self.rate),
             "closed-loop": closed_loop_error_observer(self.omega**2),
         }
+
+    def fitted(self, robot: Robot) -> tuple[Preset, dict[str, str]]:
+        """Return the preset for another arm of any number of joints, and in words what it was fitted to.
+
+        Joint k has the bandwidth of the preset's joint k, and those beyond the last have that of the last. Noise of the
+        torque follows from the arm's own torque constants, the Kalman observer's noise from its own inertia.
+        """
+        last = len(self.omega) - 1
+        drives = drives_of(robot)
+        M = np.asarray(mass_matrix(robot, random_configuration(robot, 0, 64)))
+        inertia = np.sort(np.diagonal(M, axis1=1, axis2=2), axis=0)[len(M) // 2]
+        fitted = replace(
+            self,
+            robot=robot.name,
+            omega=self.omega[np.minimum(np.arange(robot.n), last)],
+            constants=drives.current.k,
+            inertia=inertia,
+        )
+        words = {"controller": f"assumed: bandwidths of {self.robot}, {_listed(fitted.omega)} rad/s"}
+        if self.current_noise > 0.0:
+            words["torque noise"] = (
+                f"assumed: {self.current_noise:g} A a sample, {_listed(fitted.torque_noise)} N m; {drives.source}"
+            )
+        return fitted, words
 
     def detectors(self) -> dict[str, Any]:
         """Return absolute thresholds and the two-speed detector, both learned."""
@@ -87,7 +119,6 @@ PRESETS = {
     "torque": Preset(
         "ur5-kufieta-c",
         1000.0,
-        3,
         _FAST,
         0.0,
         100.0,
@@ -95,10 +126,25 @@ PRESETS = {
         _SENSORS,
         {"rate": "1 kHz, torque known as commanded: the setting of the documentation, no product", **_OURS},
     ),
+    "torque-rough": Preset(
+        "ur5-kufieta-c",
+        1000.0,
+        _FAST,
+        0.0,
+        100.0,
+        300.0,
+        _SENSORS,
+        {
+            "rate": "1 kHz, as torque",
+            "plant": "10 mm off in every centre of mass, 0.7 N m of gear ripple, 5 % of the transmitted torque as "
+            "friction besides, 3 % off in every torque constant: our assumption, see PLANTS",
+            **_OURS,
+        },
+        ROUGH,
+    ),
     "ur5-cb3": Preset(
         "ur5-kufieta-c",
         125.0,
-        24,
         _SLOW,
         0.15,
         40.0,
@@ -114,7 +160,6 @@ PRESETS = {
     "ur5-e-series": Preset(
         "ur5-kufieta-c",
         500.0,
-        6,
         _FAST,
         0.05,
         60.0,
@@ -129,6 +174,11 @@ PRESETS = {
         },
     ),
 }
+
+
+def _listed(values: Array) -> str:
+    words = [f"{x:.3g}" for x in values]
+    return words[0] if len(set(words)) == 1 else ", ".join(words)
 
 
 def preset(name: str) -> Preset:

@@ -12,7 +12,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.packages import need
-from armwright.statistics import Interval, quantile, rate, share
+from armwright.statistics import CONVENTION, Interval, quantile, rate, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,6 +166,7 @@ class DetectionStudy:
             "seconds": self.seconds,
             "outcome": self.outcome,
             "rate": rate,
+            "intervals": CONVENTION,
             "curves": curves,
         }
 

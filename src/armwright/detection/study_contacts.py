@@ -18,8 +18,10 @@ from armwright.control.law import Law, as_law
 from armwright.dynamics.newton_euler import rnea
 from armwright.dynamics.terms import friction_torque
 from armwright.errors import InputError
+from armwright.kinematics import fk
 from armwright.kinematics.jacobians import frame_jacobian, pose_jacobian
 from armwright.motion import Trajectory, quintic
+from armwright.robot.configurations import random_configuration, sampling_range
 from armwright.robot.kernels import kernel
 from armwright.robot.tree import as_tree
 from armwright.simulation.sensors import JointSensors
@@ -54,11 +56,13 @@ class StudyPush:
         force: [N].
         rise: [s].
         link: body whose link frame's origin is pushed, from 0; the tool if None.
+        at_rest: pushed while the arm stands at the end of its move (`resting`), not while it moves.
     """
 
     force: float = 30.0
     rise: float = 0.01
     link: int | None = None
+    at_rest: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is no push."""
@@ -78,6 +82,11 @@ def walling(arm: TouchedTree, q: Traced) -> Traced:
     depth = offset - normal @ pose_jacobian(arm, q)[0][:3, 3]
     force = stiffness * np.maximum(depth, 0.0)
     return np.concatenate([force * normal, np.zeros(3)])
+
+
+def late_walling(arm: TouchedTree, t: Traced, q: Traced) -> Traced:
+    """Return the wrench function of a wall that is put there at a time, the last of its numbers."""
+    return np.where(t >= arm.contact[5], walling(arm, q), 0.0)
 
 
 def _share(arm: TouchedTree, t: Traced) -> Traced:
@@ -130,10 +139,17 @@ def study_law(kp: ArrayLike, kd: ArrayLike) -> Law:
     return as_law(_feedforward, name="computed torque, friction fed forward", kp=kp, kd=kd)
 
 
+STRAIGHT = 8.0  # condition number of the tool's Jacobian, at most: away from singularities
+WIDEST = 2.0  # [rad], [m] from 0, or from the middle of a range that leaves 0 out: where moves begin
+JOINT_TRAVEL = 1.0  # [rad], [m] that a joint goes in a move
+
+
 def tool_moves(
     robot: Robot, count: int, *, speed: float = 0.25, travel: float = 0.15, seed: int = 0
 ) -> list[Trajectory]:
-    """Return random point-to-point moves with a given highest tool speed, away from singularities.
+    """Return random point-to-point moves with a given highest tool speed, away from singularities and within limits.
+
+    An arm whose tool can move along one or two directions only (one or two joints, a planar arm) moves along those.
 
     Args:
         robot: the arm.
@@ -149,13 +165,19 @@ def tool_moves(
         raise InputError(f"tool moves: count, speed and travel must be positive, got {count}, {speed}, {travel}")
     rng, moves = np.random.default_rng(seed), []
     J = kernel(robot, frame_jacobian)
+    lower, upper = sampling_range(robot)
+    middle = np.where((lower < 0.0) & (upper > 0.0), 0.0, 0.5 * (lower + upper))
+    lower, upper = np.maximum(lower, middle - WIDEST), np.minimum(upper, middle + WIDEST)
+    freedoms = _freedoms(robot)
+    if freedoms == 0:
+        raise InputError(f"tool moves: no joint of {robot.name!r} moves its tool, so nothing can be met")
     for _ in range(1000 * count):
-        q0, direction = rng.uniform(-2.0, 2.0, size=robot.n), rng.normal(size=robot.n)
-        v = J(q0)[:3] @ direction
-        if np.linalg.norm(v) < 1e-6 or np.linalg.cond(J(q0)[:3]) > 8.0:
+        q0, direction = rng.uniform(lower, upper), rng.normal(size=robot.n)
+        v, sizes = J(q0)[:3] @ direction, np.linalg.svd(J(q0)[:3], compute_uv=False)
+        if np.linalg.norm(v) < 1e-6 or sizes[0] > STRAIGHT * sizes[freedoms - 1]:
             continue
         q1 = q0 + direction * travel / np.linalg.norm(v)
-        if np.abs(q1 - q0).max() > 1.0:
+        if np.abs(q1 - q0).max() > JOINT_TRAVEL or (q1 < robot.lower).any() or (q1 > robot.upper).any():
             continue
         s = quintic(q0, q1, 1.0).evaluate(np.linspace(0.0, 1.0, 101))
         highest = float(np.linalg.norm(np.einsum("tij,tj->ti", J(s.q)[:, :3], s.qd), axis=1).max())
@@ -163,5 +185,31 @@ def tool_moves(
         if len(moves) == count:
             return moves
     raise InputError(
-        f"tool moves: found only {len(moves)} of {count} moves away from singularities; change travel or speed"
+        f"tool moves: found only {len(moves)} of {count} moves of {robot.name!r} away from singularities and within "
+        f"its limits that take the tool {travel:g} m; change travel"
     )
+
+
+def _freedoms(robot: Robot) -> int:
+    """In how many directions the tool moves, in general."""
+    q = random_configuration(robot, 2, 16)
+    return int(np.linalg.matrix_rank(np.asarray(kernel(robot, frame_jacobian)(q))[:, :3], tol=1e-6).max())
+
+
+def reach(robot: Robot) -> float:
+    """Return how far the tool gets from the middle of where it gets, over random configurations [m]."""
+    p = fk(robot, random_configuration(robot, 3, 256))[:, :3, 3]
+    return float(np.linalg.norm(p - p.mean(axis=0), axis=1).max())
+
+
+def resting(move: Trajectory, seconds: float) -> Trajectory:
+    """Return the move, after which the arm stands for some seconds.
+
+    Example:
+        >>> resting(tool_moves(robot, 1)[0], 2.0).duration
+    """
+    if not (np.isfinite(seconds) and seconds > 0.0):
+        raise InputError(f"resting: seconds must be positive, got {seconds}")
+    still = np.zeros_like(move.coefficients[:1])
+    still[0, 0] = move.evaluate(move.duration).q
+    return Trajectory(np.append(move.breaks, move.duration + seconds), np.concatenate([move.coefficients, still]))

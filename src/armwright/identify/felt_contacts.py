@@ -52,6 +52,8 @@ class Ticks:
 
 TICKS_BEFORE_ALARM = 15
 """Ticks before an alarm in which its peak may lie: at rest a torque must last before it raises an alarm."""
+LEVEL_TICKS = 10
+"""Ticks before a contact over which the level of the felt torque is taken."""
 WELL_SEEN = 20.0
 """Condition number of the Jacobian in SI units up to which a wrench is given as valid."""
 
@@ -113,7 +115,7 @@ def contacts_of(
         first = max(0, int(start) - TICKS_BEFORE_ALARM)
         k = int(first + np.argmax(ticks.level[first:stop]))
         j = int(np.argmax(np.abs(ticks.tau_ext[k]) / ticks.band[k]))
-        about: dict[str, Any] = _located(identified, bands, ticks, k) if isolate else {}
+        about: dict[str, Any] = _located(identified, bands, ticks, first, k) if isolate else {}
         out.append(
             FoundContact(
                 float(ticks.t[start]),
@@ -138,10 +140,16 @@ def torque_noise(identified: Identified, bands: Bands, q: Array, resting: Array)
     return np.diag(np.maximum(np.where(resting > 0.0, np.maximum(hidden, moving), moving), 1e-3) ** 2)
 
 
-def _located(identified: Identified, bands: Bands, ticks: Ticks, k: int) -> dict[str, Any]:
+def _located(identified: Identified, bands: Bands, ticks: Ticks, first: int, k: int) -> dict[str, Any]:
+    """Isolate the change since before the contact: a load or friction that the model lacks is felt before it, too."""
     robot = identified.robot
-    q, tau = ticks.q[k], ticks.tau_ext[k]
+    before = slice(max(0, first - LEVEL_TICKS), first)
+    if first < 1 or np.asarray(ticks.alarm[before], dtype=bool).any():
+        return {"said": "felt from the start, or right after another contact: the level before it is unknown, no claim"}
+    q, tau = ticks.q[k], ticks.tau_ext[k] - ticks.tau_ext[before].mean(axis=0)
     noise = torque_noise(identified, bands, q, ticks.resting[k])
+    # friction of a joint at rest does not average out: the level has an error of its own, whatever its length
+    noise = noise + torque_noise(identified, bands, ticks.q[first - 1], ticks.resting[first - 1])
     found = find_link(robot, q, tau, noise)
     links = tuple((c.link, c.probability) for c in found.candidates)
     wrench = wrench_at(robot, q, tau, noise) if found.body == robot.tip else None

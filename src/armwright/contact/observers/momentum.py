@@ -99,7 +99,9 @@ def impulse(p: Traced, e: Traced, tau: Traced, carry: Traced, dt: float) -> tupl
 
 
 @lru_cache(maxsize=64)
-def _function(friction: Losses) -> Callable[..., Any]:
+def momentum_function(friction: Losses) -> Callable[..., Any]:
+    """Return the observer's function of one tick, with this friction."""
+
     def observe(
         arm: Robot | Tree,
         dt: float,
@@ -135,7 +137,7 @@ def momentum_observer(gain: ArrayLike, *, friction: Losses = True) -> Monitor:
     """
     return Monitor(
         "momentum",
-        _function(friction),
+        momentum_function(friction),
         {"gain": checked(gain, "gain", positive=True)},
         {"r": 0.0, "carry": 0.0, "started": [0.0]},
         ("tau_ext",),
