@@ -34,7 +34,9 @@ def test_a_world_runs_alone_as_it_does_among_others(comparison):
     assert same(alone.outcomes[0].rows[0], comparison.outcomes[1].rows[0])
 
 
-@pytest.mark.parametrize("learn_seed", [4, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 11))])
+@pytest.mark.parametrize(
+    "learn_seed", [4, *(pytest.param(k, marks=[pytest.mark.slow, pytest.mark.thorough]) for k in (1, 11))]
+)
 def test_what_thresholds_were_learned_from_does_not_matter(learn_seed):
     """Three minutes of motion at 0.01 alarms an hour: one in 2,000 learnings may fail this, not one in three."""
     found = compare_explorations("ur5", {NOISE: VARIANTS[NOISE]}, 5, seed=4, learn_seed=learn_seed)

@@ -19,11 +19,17 @@ PAYLOAD = 2.0  # [kg]
 
 @pytest.fixture(scope="module")
 def first_contacts():
-    """Runs that stop at a ball on the tool's way, without and with a payload; the controller knows of none."""
+    """Runs that stop at a ball on the tool's way, without and with a payload; the controller knows of none
+    and does not look for one."""
     ur5 = load("ur5")
     centre = fk(ur5, 0.5 * (START + GOAL))[:3, 3]
     world = World((Sphere(name="ball", centre=tuple(centre), radius=0.05, damping=200.0),), name="ball")
-    options = {"sensing": Sensing("momentum"), "reaction": "stop", "loop": ControlLoop(model=ur5), "seed": 1}
+    options = {
+        "sensing": Sensing("momentum", load="none"),
+        "reaction": "stop",
+        "loop": ControlLoop(model=ur5),
+        "seed": 1,
+    }
     return [explore(arm, world, ArmTask(START, GOAL), **options) for arm in (ur5, ur5.with_payload(PAYLOAD))]
 
 

@@ -146,6 +146,7 @@ def test_correct_network_finds_shortest_paths():
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_correct_network_finds_shortest_paths_on_ten_thousand_maps():
     assert compare(2, 10_000, (20, 20)) > 5000
 

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from armwright.html_text import html_table
+from armwright.recording.signals import RecordedEvent
+from armwright.statistics import quantile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from armwright.contact.contact_flags import ContactFlag
     from armwright.exploration.arm.felt_places import ContactPlaces
     from armwright.exploration.exploration_run import ExplorationRun
     from armwright.planning.grid.grid_map import GridMap
@@ -24,8 +28,13 @@ if TYPE_CHECKING:
     from armwright.world.world import World
 
 Cell = tuple[int, ...]
+HARD_FORCE = 100.0  # [N] of true contact force above which a result warns: robots beside people are held to about this
+STANDS_WITHIN = 5e-3  # [m] a tool that stays within this does not move on: a tenth of a second at the pace of a run
+STAND_SAMPLE = 0.04  # [s] between looks at whether the arm stands: a step of a slide
 OUTCOMES = (
     "reached",
+    "pushed through",
+    "not arrived",
     "unreachable",
     "boxed in",
     "contact budget",
@@ -35,6 +44,7 @@ OUTCOMES = (
     "chattering",
     "out of reach",
     "gave up",
+    "model in doubt",
     "diverged",
     "interrupted",
 )
@@ -86,7 +96,9 @@ class Exploration:
         contacts: what was felt, in order.
         start, goal: cells. goal_point: position (3,) [m].
         reached: whether the tool came within `tolerance` of the goal; arrival: when [s] (NaN if not).
-        outcome: one of `OUTCOMES`. message: one sentence, "" if there is nothing to add.
+        outcome: one of `OUTCOMES`; "pushed through": the arm came to the goal, but through a solid (see `warnings`);
+            "not arrived": the arm stands off the goal, and felt nothing that holds it.
+        message: why, and how far from the goal the tool stands; "" if there is nothing to say.
         world: what really stood there; None for a force function.
         settings: JSON-able.
     """
@@ -127,6 +139,21 @@ class Exploration:
         """Return the marked cells, in order."""
         return [contact.cell for contact in self.contacts]
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what the outcome alone does not say: one sentence each, () if there is nothing."""
+        told = tuple(
+            f"at {event.time:.2f} s: {event.name}"
+            for event in self.recording.events
+            if event.name.startswith(("pushed through", "sunk"))
+        )
+        force = np.linalg.norm(self.recording["force"], axis=1)
+        if not (force > HARD_FORCE).any():
+            return told
+        k, lasted = int(np.argmax(force)), float(np.mean(force > HARD_FORCE)) * self.recording.duration
+        text = f"the arm was pushed with up to {force[k]:.0f} N at {self.recording.time[k]:.2f} s"
+        return (*told, f"{text}, and for {lasted:.3f} s with more than {HARD_FORCE:g} N")
+
     def metrics(self) -> dict[str, Any]:
         """Return the figures of the run as plain numbers."""
         force = np.linalg.norm(self.recording["force"], axis=1)
@@ -136,18 +163,21 @@ class Exploration:
         return {
             "outcome": self.outcome,
             "message": self.message,
+            "warnings": list(self.warnings),
             "reached": self.reached,
             "arrival_s": self.arrival,
+            "goal_error_m": float(np.linalg.norm(tool[-1] - self.goal_point)) if len(tool) else float("nan"),
             "contacts": len(self.contacts),
             "distinct_cells": len(set(self.cells)),
             "cells_felt": int((np.asarray(self.maps[-1].felt) > 0).sum()),
             "false_alarms": sum(not np.isfinite(contact.began) for contact in self.contacts),
             "first_delay_s": delays[0] if delays else float("nan"),
-            "median_delay_s": float(np.median(delays)) if delays else float("nan"),
+            "median_delay_s": quantile(delays, 0.5).value,
             "largest_force_n": float(force.max(initial=0.0)),
             "largest_felt_n": float(felt.max(initial=0.0)),
             "impulse_ns": float(np.sum(0.5 * (force[1:] + force[:-1]) * np.diff(time))),
             "tool_path_m": float(np.linalg.norm(np.diff(tool, axis=0), axis=1).sum()),
+            "longest_stand_s": longest_stand(time, tool, force),
             "in_contact_at_end": bool(len(force) and force[-1] > 0.0),
             "simulated_s": float(time[-1]) if len(self.recording) else 0.0,
         }
@@ -180,6 +210,46 @@ class Exploration:
         from armwright.exploration.pictures.exploration_film import film
 
         return film(self, path, **options)
+
+
+def longest_stand(time: Array, tool: Array, force: Array) -> float:
+    """Return the longest time [s] in contact within `STANDS_WITHIN` of one place: an arm that does not know what to do.
+
+    Args:
+        time: (T,) [s].
+        tool: its positions (T, 3) [m].
+        force: size of the true contact force (T,) [N]; gaps shorter than `STAND_SAMPLE` do not count.
+    """
+    if len(time) < 2:
+        return 0.0
+    rows = max(1, round(STAND_SAMPLE * (len(time) - 1) / float(time[-1] - time[0])))
+    touched = np.maximum.reduceat(force, np.arange(0, len(time), rows)) > 0.0
+    longest, begun, place = 0.0, float(time[0]), tool[0]
+    for on, at, point in zip(touched.tolist(), time[::rows].tolist(), tool[::rows], strict=True):
+        if not on or np.linalg.norm(point - place) > STANDS_WITHIN:
+            begun, place = at, point
+        longest = max(longest, at - begun)
+    return longest
+
+
+def told_of_solids(
+    recording: Recording, outcome: str, message: str, flags: Sequence[ContactFlag]
+) -> tuple[Recording, str, str]:
+    """Return recording, outcome and message of a run with what surfaces did not hold back told in them.
+
+    The events of the recording get one line each. A run that "reached" its goal through a solid was "pushed through".
+    """
+    if not flags:
+        return recording, outcome, message
+    events = sorted([*recording.events, *(RecordedEvent(f.time, f.words) for f in flags)], key=lambda e: e.time)
+    through = [flag for flag in flags if flag.kind == "pushed through"]
+    if outcome == "reached" and through:
+        outcome, message = (
+            "pushed through",
+            f"the tool stands at its goal, but at {through[0].time:.2f} s it was "
+            + (f"{through[0].words}: the surface is a spring and did not hold"),
+        )
+    return replace(recording, events=tuple(events), outcome=outcome), outcome, message
 
 
 def keep_recording(session: Session, error: Exception) -> None:

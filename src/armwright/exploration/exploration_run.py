@@ -17,13 +17,18 @@ import numpy as np
 
 from armwright.errors import SimulationError
 from armwright.exploration.exploration_result import Contact, keep_recording
+from armwright.exploration.model_doubt import Alarm, ModelDoubt, clearly_wrong, probe
+from armwright.kinematics.jacobians import pose_jacobian
 from armwright.motion import Trajectory
 from armwright.motion.trajectory import Reference
+from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
     from armwright.exploration.explore_options import Budget
+    from armwright.robot.model import Robot
+    from armwright.robot.tree import Tree
     from armwright.simulation.session import Session
-    from armwright.types import Array
+    from armwright.types import Array, Traced
 
 SETTLE = 0.5  # [s] in which the controlled arm comes to rest: eleven time constants of its slowest joint (22.5 rad/s)
 SLIDE_STEP = 0.04  # [s] between corrections of a slide: in it the tool moves by 2 mm at half a second per cell
@@ -86,10 +91,24 @@ def glide(a: Reference, q1: Array, qd1: Array, seconds: float) -> Trajectory:
     return Trajectory(np.array([0.0, h]), np.stack([a.q, a.qd, c2, c3])[None])
 
 
+def tool_place(arm: Robot | Tree, q: Traced) -> Traced:
+    """Return the tool's position (3,) [m], base frame."""
+    return pose_jacobian(arm, q)[0][:3, 3]
+
+
 Felt = TypeVar("Felt")
 Progress = Callable[[float, int], Any]
 SLICE = 0.5  # [s] between reports of progress: often enough for a person
 STALLED = 4.0 * SETTLE  # [s] after a motion's end without arriving: something holds the arm
+EXCUSED_LOOK = 0.02  # [s] between looks at an alarm that is excused: a sample of the filter
+MOST_TESTS = 4  # how often a run doubts its model: load and friction together took two at most
+STEP_BACK = 0.03  # [m] of the tool, back along its way: off a surface, and still on ground that was passed
+BACK_SECONDS = 0.6  # [s] for that: 50 mm/s
+WITHDRAWN = 0.3  # [s] to come to rest there
+BLAMES = ("unreachable", "boxed in", "start in contact")  # outcomes that blame the world
+CORRECTIONS = 8  # of the reference by what is missing to the goal: what is in the way is pressed nine times as hard as
+# at the first stop, which makes an alarm; a load that the model lacks is overcome by the first or second
+STANDING = ("diverged", "interrupted")  # outcomes of an arm that does not stand anywhere
 SET_OUT_SECONDS = (
     0.1  # [s] in which an arm that sets out from rest moves by a millimetre or two: it touched before it moved
 )
@@ -110,6 +129,12 @@ class ExplorationRun(ABC, Generic[Felt]):
         self.contacts: list[Contact] = []
         self.outcome, self.message = "", ""
         self.farther_back = False  # the arm still touches where it stepped back to: the leg is over without a contact
+        self.doubt: ModelDoubt | None = None  # what the arm knows about the errors of its model; None: no doubt
+        self.alarm: Alarm | None = None  # what was felt at the last alarm
+        self.row = 0  # first recorded row of the present leg
+        self.doubted = False  # an alarm was taken for a contact though the model may have been wrong
+        self.excused = False  # an alarm is on that the known errors of the model explain
+        self.tests = 0  # how often the arm tried whether an alarm was its own doing
 
     def drive(self) -> None:
         """Go on until there is an outcome; an interrupt is one."""
@@ -124,6 +149,8 @@ class ExplorationRun(ABC, Generic[Felt]):
         except Exception as error:
             keep_recording(self.session, error)
             raise
+        if self.outcome not in STANDING:
+            self.message = "; ".join(text for text in (self.message, self.stands()) if text)
 
     def leg(self) -> None:
         """Set out on a plan, watch, and if there is an alarm: place what was felt, put it on the map, react."""
@@ -140,11 +167,15 @@ class ExplorationRun(ABC, Generic[Felt]):
         self.farther_back = False
         felt = self.heard("set out")
         while felt is None and not self.out_of_time():
-            left = length + SETTLE - (session.time - begun)
-            look = min(self._slice, self.budget.duration - session.time, self.look())
-            event = session.run(max(min(look, left) if left > 0.5 * tick else look, tick))
+            past = session.time - begun - length
+            left = (SETTLE if past < SETTLE - 0.5 * tick else self.patience + tick) - past
+            event = session.run(max(min(self._slice, self.budget.duration - session.time, self.glance(), left), tick))
             self.tell()
-            felt = self.heard(event)
+            self.notice(event)
+            grown = self.excused
+            excused = self.excuse(event)
+            grown = grown and not excused and alarmed(session)
+            felt = None if excused else self.heard("alarm" if grown else event)
             if felt is not None or self.farther_back or self.outcome:
                 break
             past = session.time - begun - length
@@ -152,12 +183,50 @@ class ExplorationRun(ABC, Generic[Felt]):
                 self.arrive()
                 self.end("reached")
                 break
-            if past > self.patience:
-                felt = self.place()  # no alarm came: the last contact never ended, or the arm pushes too gently
+            if past > self.patience:  # an alarm that is still on is a contact that never ended
+                self.notice("alarm")
+                if alarmed(session):
+                    felt = self.place()
+                elif self.own_doing():
+                    break
+                else:
+                    felt = self.close_in()
         return felt
+
+    def close_in(self) -> Felt | None:
+        """Correct the reference by what is missing to the goal, where the arm stands off it and felt nothing.
+
+        A load or friction that the model lacks holds the controlled arm off by K_0⁻¹ M⁻¹ tau: the reference moves on by
+        q_goal − q again and again (integral control), and the arm arrives. Something in the way is pressed a little
+        harder each time, until there is an alarm: only that is a contact.
+        """
+        session, last = self.session, reference_now(self.session)
+        for _ in range(CORRECTIONS):
+            now = reference_now(session)
+            session.follow(glide(now, now.q + last.q - measured(session), 0.0 * now.q, SETTLE))
+            until = min(session.time + 2.0 * SETTLE, self.budget.duration)
+            while session.time < until - 0.5 * session.parts.period:
+                felt = self.heard(session.run(until - session.time))
+                if felt is not None or self.outcome:
+                    return felt
+            self.tell()
+            if np.linalg.norm(self.tool() - self.goal_point) < self.budget.tolerance:
+                self.arrive()
+                self.end("reached")
+            if self.out_of_time():
+                return None
+        off = ", ".join(f"{1e3 * x:+.1f}" for x in self.tool() - self.goal_point)
+        self.end(
+            "not arrived",
+            f"nothing was felt, and {CORRECTIONS} corrections left the tool ({off}) mm off the goal: a load or "
+            "friction that the model lacks, motors that are too weak, or a tolerance below what the sensors resolve",
+        )
+        return None
 
     def touched(self, felt: Felt) -> None:
         """Put a contact on the record and on the map, and react; a run that cannot go on ends."""
+        if self.own_doing() or self.outcome:
+            return None
         contact = self.record(felt)
         self.contacts.append(contact)
         if len(self.contacts) == 1 and contact.time < self.at_once + 0.5 * self.session.parts.period:
@@ -171,9 +240,131 @@ class ExplorationRun(ABC, Generic[Felt]):
             return self.end("contact budget", f"{self.budget.contacts} contacts were not enough")
         return {"retract": self.retract, "slide": self.slide}.get(self.reaction, self.back_off)(felt)
 
+    def notice(self, event: str) -> None:
+        """Keep what was felt at an alarm, before anything moves on."""
+        if self.doubt is not None and event == "alarm":
+            self.alarm = self.doubt.felt()
+
+    def glance(self) -> float:
+        """Return the time to the next look at the arm [s]: shorter while an alarm is excused."""
+        return min(self.look(), EXCUSED_LOOK) if self.excused else self.look()
+
+    def excuse(self, event: str) -> bool:
+        """Return whether an alarm is on that what is known about the model explains; it is looked at until it ends.
+
+        A joint that starts or stands holds back as much as its friction; an arm that knows this does not stop for it.
+        """
+        doubt = self.doubt
+        if doubt is None or not (event == "alarm" or self.excused):
+            return False
+        if not alarmed(self.session):
+            self.excused = False
+            return False
+        alarm = self.alarm if event == "alarm" and self.alarm is not None else doubt.felt()
+        self.excused = (self.tests > 0 or doubt.rehearsed) and doubt.expects(alarm)
+        self.alarm = None if self.excused else alarm  # one that was excused may have grown beyond it
+        return self.excused
+
+    def own_doing(self) -> bool:
+        """Return whether the last alarm was the arm's own doing: a load or friction that its model does not have.
+
+        If errors of the model may be what was felt, the arm steps back along its way and moves a little about that
+        place. What goes along with it is its own; then law and observer go on with a corrected model. An arm that is
+        asked to stop does not try anything.
+        """
+        alarm, doubt, session = self.alarm, self.doubt, self.session
+        self.alarm = None
+        if alarm is None or doubt is None or self.tests >= MOST_TESTS or self.reaction == "stop":
+            return False
+        if not doubt.suspects(alarm):
+            return False
+        self.tests += 1
+        self.leave()
+        there, n = reference_now(session), session.parts.n
+        still, back = np.zeros(n), self.way_back()
+        session.follow(glide(there, back, still, BACK_SECONDS))
+        wait(session, BACK_SECONDS + WITHDRAWN)
+        doubt.catch_up()  # the way back may still touch: only the probe is free
+        motion = probe(doubt.robot, back)
+        session.follow(motion)
+        free = self.try_out(motion.duration)
+        fits = free and doubt.settle()
+        mine = fits and doubt.explains(alarm)
+        if fits and clearly_wrong(doubt.filter.layout, doubt.rest()):
+            session.believe(doubt.correct())
+            doubt.said.append((session.time, str(doubt.errors())))
+            wait(session, SETTLE)
+        if mine:
+            self.resume()
+            self.out_of_time()
+            return True
+        self.doubted |= free and not fits
+        self.come_back(there)
+        return False
+
+    def leave(self) -> None:
+        """Keep what the present leg taught, before the arm leaves its way to try something."""
+        return None
+
+    def come_back(self, there: Reference) -> None:
+        """Go back to where an alarm came, because it was a contact after all."""
+        session = self.session
+        session.follow(glide(reference_now(session), there.q, np.zeros(len(there.q)), BACK_SECONDS))
+        wait(session, BACK_SECONDS)
+
+    def try_out(self, seconds: float) -> bool:
+        """Follow a probing motion; stop and return False where something is felt that comes too quickly to be ours."""
+        session, doubt = self.session, self.doubt
+        assert doubt is not None
+        until = session.time + seconds
+        while session.time < until - 0.5 * session.parts.period:
+            session.run(min(EXCUSED_LOOK, until - session.time))
+            if not doubt.suspects(doubt.felt(free=True)):
+                doubt.watch.restart()  # what waits to be learned was a contact
+                hold(session)
+                return False
+        return True
+
+    def way_back(self) -> Array:
+        """Return a configuration (n,) that the arm was asked to pass a little before: `STEP_BACK` of the tool away."""
+        n, given = self.session.parts.n, self.session.log.given(self.row)
+        rows = given[:, 1 : 1 + n]
+        if not len(rows):
+            return reference_now(self.session).q
+        place = kernel(self.session.parts.robot, tool_place)
+        away = np.linalg.norm(place(rows) - place(rows[-1]), axis=1) >= STEP_BACK
+        return np.array(rows[np.flatnonzero(away)[-1]] if away.any() else rows[0])
+
     def end(self, outcome: str, message: str = "") -> None:
-        """Give the run its outcome."""
+        """Give the run its outcome; nobody is blamed while the arm is unsure of itself."""
+        if self.doubted and outcome in BLAMES:
+            message = f"{outcome} ({message}), unless the arm's own model is wrong: {self.contradiction()}"
+            outcome = "model in doubt"
         self.outcome, self.message = outcome, message
+
+    def found_errors(self) -> dict[str, Any]:
+        """Return what the settings of a run say about errors of the model that it found; nothing if it did not look."""
+        doubt = self.doubt
+        if doubt is None or not doubt.used.any():
+            return {}
+        errors = doubt.errors()
+        return {
+            "model_errors": {
+                "said": [f"{time:.1f} s: {text}" for time, text in doubt.said] or [str(errors)],
+                **errors._asdict(),
+            }
+        }
+
+    def contradiction(self) -> str:
+        """Return what was felt that neither the model nor a contact explains well, as text."""
+        felt = torque(self.session)
+        names = self.session.parts.robot.joints
+        worst = int(np.argmax(np.abs(felt)))
+        return f"it feels {felt[worst]:.1f} N m in {names[worst].name} that comes and goes without an obstacle"
+
+    def stands(self) -> str:
+        """Return how far from the goal the tool stands, as the arm sees it."""
+        return f"the tool stands {1e3 * np.linalg.norm(self.tool() - self.goal_point):.1f} mm from the goal"
 
     def out_of_time(self) -> bool:
         """Return whether the run is over; if its time has run out, end it."""
@@ -205,6 +396,10 @@ class ExplorationRun(ABC, Generic[Felt]):
     def heard(self, event: str) -> Felt | None:
         """Return what was felt after "set out", an "alarm" or the "end" of a slice; None if that is nothing new."""
         return self.place() if event == "alarm" else None
+
+    @abstractmethod
+    def resume(self) -> None:
+        """Take note that the arm stands elsewhere on its way, and that there was no contact."""
 
     @abstractmethod
     def place(self) -> Felt:

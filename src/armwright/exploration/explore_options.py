@@ -51,12 +51,20 @@ class Sensing:
         sensors: joint sensors, as in `simulate`.
         learn_seed: of the motions that thresholds are learned from; the run's seed by default. Runs that share it (and
             arm, map, pace, …) learn once.
+        load: "estimate": an alarm that a wrong model may explain (an unknown load, missing friction) is tried before
+            the world is blamed; "none": the model is believed.
     """
 
     observer: str | Monitor | Sequence[Monitor] | None = None
     detector: str | Monitor | None = None
     sensors: JointSensors | None = None
     learn_seed: int | None = None
+    load: Literal["estimate", "none"] = "estimate"
+
+    def __post_init__(self) -> None:
+        """Check the word."""
+        if self.load not in ("estimate", "none"):
+            raise InputError(f"sensing: load must be 'estimate' or 'none', got {self.load!r}")
 
 
 @dataclass(frozen=True)

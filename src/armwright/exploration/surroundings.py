@@ -22,7 +22,7 @@ from armwright.kinematics.forward import tool_pose
 from armwright.kinematics.jacobians import frame_jacobian
 from armwright.robot.tree import Tree, tree_of
 from armwright.simulation.lanes import Lanes
-from armwright.world.arm_capsules import tool_point
+from armwright.world.arm_capsules import has_extent, tool_point
 from armwright.world.segments import direction
 from armwright.world.shapes import Cylinder
 from armwright.world.world import World, check_base
@@ -100,7 +100,8 @@ def surroundings_of(
     plain = Lanes(tree_of(robot, regroup=True), (), np.zeros((1, 0)))
     if not isinstance(world, World):
         return _of_function(plain, kinematics, world)
-    check_base(world, robot)
+    bare = contact == "tool" and not has_extent(robot)  # no link can overlap anything, and none has to be known
+    check_base(world, robot, (tool_point(robot),) if bare else None)
     if has_mesh(world):
         raise InputError(f"world {world.name!r}: meshes cannot be part of a compiled loop; use their bounding_box()")
     shapes = upright_cylinders(world) if contact == "tool" else None

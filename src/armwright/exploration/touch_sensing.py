@@ -18,12 +18,15 @@ import numpy as np
 
 from armwright.choices import DETECTORS, OBSERVERS
 from armwright.contact.detectors import ThresholdFit, check_above_noise, learn_thresholds
+from armwright.contact.doubt.doubt_filter import SAMPLE
+from armwright.contact.doubt.model_errors import layout_of
 from armwright.contact.monitor import Monitor
 from armwright.contact.monitor_makers import ObserverOptions, is_learned
 from armwright.contact.wrench_estimate import LENGTH, damped_wrench, wrench_observer
 from armwright.control import computed_torque
 from armwright.control.law import as_law, check_gains
 from armwright.errors import InputError, TraceError
+from armwright.exploration.model_doubt import ModelDoubt, SelfKnowledge, corrected, known_from
 from armwright.robot.load import load
 from armwright.simulation.control_loop import Loop
 
@@ -115,6 +118,8 @@ class Setup:
         believed: the controller's model of the arm.
         sensing: as asked for. q0: where the arm begins (n,).
         seed: of noise. learn_seed: of the motions that thresholds are learned from.
+        known: what a rehearsal taught about the errors of the model; None where the arm did not rehearse, or believes
+            its model.
     """
 
     loop: Loop
@@ -123,6 +128,7 @@ class Setup:
     q0: Array
     seed: int
     learn_seed: int
+    known: SelfKnowledge | None = None
 
     @property
     def robot(self) -> Robot:
@@ -218,6 +224,7 @@ def said(setup: Setup, watch: Sequence[Monitor], world: World | None) -> dict[st
     }
 
 
+KNOWING_SECONDS = 15.0  # [s] of motion that an arm learns its own errors from: the load is known after six
 REHEARSED_MOTIONS = (
     4  # each half of them judges the thresholds that the other half shapes: the least that gives two of each
 )
@@ -238,6 +245,39 @@ def learned_from(motions: Sequence[Trajectory], setup: Setup) -> ThresholdFit:
         stacks.append(np.array(said["tau_ext"]))  # a copy: a view would keep the whole log
         refs.append(session.reference_at(said.time))
     return learn_thresholds(stacks, refs, quiet.period, setup.believed)
+
+
+def self_knowledge(setup: Setup, motion: Trajectory) -> SelfKnowledge | None:
+    """Drive a motion with nothing in the way, and learn from it what the model does not have: load and friction."""
+    if not doubts_model(setup):
+        return None
+    session = _session(setup.quiet(), motion, np.random.SeedSequence([setup.learn_seed, 10]))
+    session.run(min(motion.duration, KNOWING_SECONDS))
+    return known_from(setup.believed, session)
+
+
+def knowing(setup: Setup, known: SelfKnowledge | None) -> Setup:
+    """Return the loop with what a rehearsal taught; law and observers use a corrected model where errors are clear."""
+    if known is None:
+        return setup
+    loop = setup.loop
+    if known.used.any():
+        loop = replace(loop, believed=corrected(setup.believed, layout_of(setup.believed), known.used))
+    return replace(setup, loop=loop, known=known)
+
+
+def doubts_model(setup: Setup) -> bool:
+    """Return whether a run may doubt its model: it is asked to, and it has one that a filter can follow."""
+    steps = SAMPLE * setup.loop.rate
+    asked = setup.sensing.load == "estimate" and setup.believed.tip >= 0
+    return asked and abs(steps - round(steps)) < 1e-9 and round(steps) >= 1
+
+
+def doubt_of(setup: Setup, session: Session) -> ModelDoubt | None:
+    """Return what a run knows about its model when it begins; None if it does not doubt it."""
+    if not doubts_model(setup) or session.called:
+        return None
+    return ModelDoubt(session, setup.believed, setup.known)
 
 
 def _session(quiet: Loop, motion: Trajectory, seed: np.random.SeedSequence) -> Session:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.contact.contact_flags import contact_flags
 from armwright.contact.ground_truth import clearance, contact_report
 from armwright.contact.isolation.link_surface import pushes
-from armwright.exploration.exploration_result import Exploration, arrival_of
+from armwright.exploration.exploration_result import Exploration, arrival_of, told_of_solids
 from armwright.kinematics import fk
 from armwright.recording.signals import Signal
+from armwright.statistics import quantile
 
 if TYPE_CHECKING:
     from armwright.exploration.arm.arm_run import ArmRun
@@ -55,7 +57,7 @@ class ArmExploration(Exploration):
             "link_named": len(named),
             "link_right": sum(c.places.isolation.link == c.link for c in named if c.places is not None),
             "located": len(sure),
-            "median_place_error_m": float(np.median(apart)) if apart else float("nan"),
+            "median_place_error_m": quantile(apart, 0.5).value,
             "places_felt": len(self.touch_maps[-1].points),
             "configurations_blocked": len(self.touch_maps[-1].configurations),
             "planning_s": float(self.settings.get("planning_s", float("nan"))),
@@ -78,6 +80,8 @@ def exploration_of(run: ArmRun, q0: Array, settings: dict[str, Any]) -> ArmExplo
         force_felt=Signal(_felt(run, recording), "N", axes),
         clearance=Signal(_clearance(run, q), "m"),
     )
+    flags = contact_flags(job.robot, job.world, recording.time, q)
+    recording, outcome, message = told_of_solids(recording, run.outcome, run.message, flags)
     grid = run.grids[0].grid
     ends = [tuple(int(c) for c in grid.cell(p)) for p in (fk(job.believed, q0)[:3, 3], job.place)]
     return ArmExploration(
@@ -88,10 +92,10 @@ def exploration_of(run: ArmRun, q0: Array, settings: dict[str, Any]) -> ArmExplo
         ends[0],
         ends[1],
         job.place,
-        run.outcome == "reached",
-        arrival_of(run, recording),
-        run.outcome,
-        run.message,
+        outcome == "reached",
+        arrival_of(run, recording) if outcome == "reached" else float("nan"),
+        outcome,
+        message,
         job.world,
         settings,
         tuple(run.maps),

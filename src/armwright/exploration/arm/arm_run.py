@@ -15,7 +15,7 @@ import numpy as np
 from armwright.exploration.arm.felt_places import FeltContact, contact_of, listen
 from armwright.exploration.arm.plan_arm import arm_motion, go, plan_anew, retract, still_touching
 from armwright.exploration.arm.touch_map import TouchMap, ends_at, thinned
-from armwright.exploration.exploration_run import SET_OUT_SECONDS, ExplorationRun, Progress, measured
+from armwright.exploration.exploration_run import SET_OUT_SECONDS, ExplorationRun, Progress, measured, reference_now
 from armwright.kinematics import fk
 from armwright.motion.trajectory import Reference
 
@@ -55,7 +55,6 @@ class ArmRun(ExplorationRun[FeltContact]):
         self.plans: list[JointPlan] = []
         q0 = np.array(session.state[0][: session.parts.n])
         self.trail: list[Array] = [q0]  # driven through without contact, the last one free as far as known
-        self.row = 0  # first recorded row of the present leg
         self.planning = 0.0  # [s] spent on planning
 
     @property
@@ -72,6 +71,7 @@ class ArmRun(ExplorationRun[FeltContact]):
         q0 = self.trail[0]
         self.session.follow(Reference(q0, np.zeros(len(q0)), np.zeros(len(q0))))
         if self.session.run(min(SET_OUT_SECONDS, self.budget.duration)) == "alarm":
+            self.notice("alarm")
             self.touched(self.place())
 
     def set_out(self) -> float | None:
@@ -100,6 +100,11 @@ class ArmRun(ExplorationRun[FeltContact]):
         if not self.trail:
             self.end("boxed in", "still in contact after going back all the way to the start")
         return True
+
+    def resume(self) -> None:
+        """Put what the arm drove through and where it stands on the trail."""
+        self._sweep(0.0)
+        self.trail.append(reference_now(self.session).q)
 
     def place(self) -> FeltContact:
         """Brake, listen, and find the places that explain the torques."""

@@ -18,11 +18,20 @@ from armwright.errors import InputError
 from armwright.exploration.arm.arm_result import ArmExploration, exploration_of
 from armwright.exploration.arm.arm_run import ArmRun
 from armwright.exploration.arm.plan_arm import ArmJob
-from armwright.exploration.arm.rehearse_arm import RehearsedArm, learned_in_joints, rehearsed
+from armwright.exploration.arm.rehearse_arm import RehearsedArm, learned_in_joints, random_motion, rehearsed
 from armwright.exploration.arm.touch_map import empty_map, ends_at
 from armwright.exploration.explore_options import ArmTask, Budget, ControlLoop, Sensing, arm_task
 from armwright.exploration.surroundings import find_world, surroundings_of
-from armwright.exploration.touch_sensing import arm_of, needs_learning, said, session_of, set_up
+from armwright.exploration.touch_sensing import (
+    arm_of,
+    doubt_of,
+    knowing,
+    needs_learning,
+    said,
+    self_knowledge,
+    session_of,
+    set_up,
+)
 from armwright.kinematics import fk, ik
 from armwright.planning import OMPLConnect, RRTConnect
 from armwright.planning.grid.grid_map import GridMap, grid_map
@@ -181,6 +190,7 @@ def explore_arm(
     setup = set_up(arm, surroundings_of(arm, arm, there, "links"), loop, listening, q0, held=False, seed=seed)
     lower, upper = _bounds(believed, np.vstack([q0, goals]))
     search = RehearsedArm(believed, contact_capsules(believed), lower, upper, task.speed)
+    setup = knowing(setup, self_knowledge(setup, random_motion(setup, search, 0)))
     noise = rehearsed(setup, search, QUIET)
     fit = learned_in_joints(setup, search) if needs_learning(sensing.detector, listening.observer) else None
     session, watch = session_of(setup, fit)
@@ -200,6 +210,7 @@ def explore_arm(
         noise,
     )
     run = ArmRun(job, session, empty_map(believed, q0, goals), reach_grid(believed), reaction, budget, progress)
+    run.doubt = doubt_of(setup, session)
     run.drive()
     settings = said(setup, watch, there) | {
         "planner": getattr(patient, "name", type(patient).__name__),
@@ -213,6 +224,7 @@ def explore_arm(
         "q_goal": goals[0].tolist(),
         "planning_s": run.planning,
         "torque_std": np.sqrt(np.diag(noise.soon)).tolist(),
+        **run.found_errors(),
     }
     return exploration_of(run, q0, settings)
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from armwright.contact.ground_truth import contact_report
+from armwright.contact.isolation.contact_growth import grown_as_one
 from armwright.contact.isolation.contact_patches import contact_patches, mass_within
 from armwright.contact.isolation.isolate import Isolation, isolate, moved_towards
 from armwright.contact.isolation.torque_change import CHANGE_WINDOW, GAP_BEFORE_ALARM, level_before
@@ -80,6 +81,8 @@ def find_places(
     *,
     qd: Array | None = None,
     capsules: Sequence[LinkCapsule] | None = None,
+    earlier: Array | None = None,
+    claim: bool = True,
 ) -> ContactPlaces:
     """Return the places that explain external joint torques.
 
@@ -90,6 +93,8 @@ def find_places(
         noise: of its estimate: standard deviations (n,) [N m] or a covariance (n, n).
         qd: joint velocities (n,) before an impact; None while sliding.
         capsules: the links' surfaces.
+        earlier: external joint torque (n,) while the contact still grew; None if no such moment is known.
+        claim: whether one place may count as certain: not where the level before the contact is unknown.
     """
     robot = known.robot
     parts = tuple(link_capsules(robot) if capsules is None else capsules)
@@ -104,9 +109,11 @@ def find_places(
         return log if towards is None else log + towards(points, normals, jacobian)
 
     found = isolate(robot, q, tau, S, capsules=parts, place=PLACE_SPACING, beside=beside)
+    if earlier is not None:
+        found = grown_as_one(found, robot, q, tau, earlier, S)
     patches = found.patches or contact_patches(robot, q, tau, S, capsules=parts, beside=beside)
     p = patches.probability
-    sure = found.certainty >= CERTAIN and found.outcome not in ("several", "no contact")
+    sure = claim and found.certainty >= CERTAIN and found.outcome not in ("several", "no contact")
     kept = _kept(patches.points, p)
     if sure:
         assert found.point is not None
@@ -140,6 +147,7 @@ def _kept(points: Array, p: Array) -> list[int]:
 
 BRAKE_SECONDS = 0.06  # [s] to a stop: the braking distance (8 mm at 0.25 m/s) presses on what the arm touches
 LISTEN = 2.0 * BRAKE_SECONDS  # [s] after the alarm in which the torque may still grow: the observer lags by 10 ms
+HALFWAY = 0.3  # of the loudest torque, by which an earlier one may miss half of it to tell how a contact grew
 LISTEN_SECONDS = 0.004  # [s] between looks: two ticks of 500 Hz, less than the observer's lag
 LOOK_BACK = 1.0  # [s] before an alarm in which the truth about a contact is looked for: longer than any delay
 SAME_FELT_DISTANCE = 0.01  # [m] within which a place is one that was felt before
@@ -188,17 +196,28 @@ def listen(run: ArmRun) -> FeltContact:
         if alarmed(session)
         else None
     )
-    covariance = noise.later if level is None else noise.soon
+    covariance, claim = (noise.later, False) if level is None else (noise.soon, True)
     level = np.zeros(session.parts.n) if level is None else level
     size = np.sqrt(np.diag(covariance))
     q, tau, heard = measured(session), torque(session) - level, at
-    qd = brake(session)
+    qd, heard_before = brake(session), [tau]
     while session.time < at + LISTEN - 0.5 * session.parts.period:
         wait(session, max(LISTEN_SECONDS, session.parts.period))
         now = torque(session) - level
         if np.linalg.norm(now / size) > np.linalg.norm(tau / size):
             q, tau, heard = measured(session), now, session.time
-    return FeltContact(at, heard, q, level, tau, find_places(run.map, q, tau, covariance, qd=qd))
+            heard_before.append(tau)
+    earlier = _halfway(heard_before, size)
+    return FeltContact(
+        at, heard, q, level, tau, find_places(run.map, q, tau, covariance, qd=qd, earlier=earlier, claim=claim)
+    )
+
+
+def _halfway(heard: Sequence[Array], size: Array) -> Array | None:
+    """Return the torques (n,) nearest to half of the last ones, which are the loudest; None if none is near half."""
+    loud = np.array([float(np.linalg.norm(tau / size)) for tau in heard]) / float(np.linalg.norm(heard[-1] / size))
+    k = int(np.argmin(np.abs(loud - 0.5)))
+    return heard[k] if abs(loud[k] - 0.5) <= HALFWAY else None
 
 
 def contact_of(run: ArmRun, felt: FeltContact) -> Contact:

@@ -61,11 +61,13 @@ def learned_in_joints(setup: Setup, search: RehearsedArm) -> ThresholdFit:
         setup: the loop; its surroundings are left out.
         search: all of it is rehearsed.
     """
-    motions = []
-    for k in range(REHEARSED_MOTIONS):
-        rng = np.random.default_rng([setup.learn_seed, 7, k])
-        motions.append(search.motion(rng.uniform(search.lower, search.upper, (REHEARSED_POINTS, setup.robot.n))))
-    return learned_from(motions, setup)
+    return learned_from([random_motion(setup, search, k) for k in range(REHEARSED_MOTIONS)], setup)
+
+
+def random_motion(setup: Setup, search: RehearsedArm, k: int) -> Trajectory:
+    """Return motion k of a rehearsal, through random configurations of the search."""
+    rng = np.random.default_rng([setup.learn_seed, 7, k])
+    return search.motion(rng.uniform(search.lower, search.upper, (REHEARSED_POINTS, setup.robot.n)))
 
 
 class TorqueNoise(NamedTuple):

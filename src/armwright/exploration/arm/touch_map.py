@@ -244,10 +244,12 @@ def depth_in(robot: Robot, links: LinkCapsules, rows: Array, points: Array) -> A
         return best
     for begin in range(0, len(rows), CONFIGURATIONS_AT_ONCE):
         ends = ends_at(robot, links, rows[begin : begin + CONFIGURATIONS_AT_ONCE])
-        a, d = ends[:, :, 0], ends[:, :, 1] - ends[:, :, 0]
-        w = points - a[:, :, None]
-        s = np.clip(np.einsum("rmki,rmi->rmk", w, d) / np.maximum(np.sum(d * d, -1), 1e-30)[..., None], 0.0, 1.0)
-        gap = links.radius[:, None] - np.linalg.norm(w - s[..., None] * d[:, :, None], axis=-1)
+        a, d = ends[:, :, 0, :, None], (ends[:, :, 1] - ends[:, :, 0])[..., None]
+        w = [points[:, i] - a[:, :, i] for i in range(3)]  # (r, m, k) each: a last axis of three is slow
+        along = w[0] * d[:, :, 0] + w[1] * d[:, :, 1] + w[2] * d[:, :, 2]
+        s = np.clip(along / np.maximum(np.sum(d * d, axis=2), 1e-30), 0.0, 1.0)
+        away = [w[i] - s * d[:, :, i] for i in range(3)]
+        gap = links.radius[:, None] - np.sqrt(away[0] ** 2 + away[1] ** 2 + away[2] ** 2)
         best = np.maximum(best, gap.max(axis=(0, 1)))
     return best
 

@@ -21,6 +21,7 @@ from armwright.exploration.explore_options import ControlLoop, GridTask, Sensing
 from armwright.exploration.grid.grid_worlds import Oracle, Outcomes, ask_oracles, explore_one, random_cylinders
 from armwright.packages import need
 from armwright.recording.pictures.style import COLOURS, MUTED, STYLE
+from armwright.statistics import quantile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,7 +196,7 @@ def _spread(axes: Axes, values: list[list[float]], log: bool) -> None:
         data = np.array([v for v in given if np.isfinite(v) and (v > 0.0 or not log)])
         if not len(data):
             continue
-        low, a, m, b, high = np.quantile(data, [0.05, 0.25, 0.5, 0.75, 0.95])
+        low, a, m, b, high = (quantile(data, q).value for q in (0.05, 0.25, 0.5, 0.75, 0.95))
         axes.plot([low, high], [k, k], color=COLOURS[0], linewidth=1.0, zorder=1)
         axes.barh(k, b - a, left=a, height=0.5, color="#cfe0ee", edgecolor=COLOURS[0], linewidth=0.8, zorder=2)
         axes.plot([m, m], [k - 0.25, k + 0.25], color=COLOURS[0], linewidth=2.2, zorder=3, solid_capstyle="butt")

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.contact.contact_flags import contact_flags
 from armwright.errors import InputError
-from armwright.exploration.exploration_result import Exploration, arrival_of
+from armwright.exploration.exploration_result import Exploration, arrival_of, told_of_solids
 from armwright.exploration.explore_options import Budget, ControlLoop, GridTask, Sensing, grid_task
 from armwright.exploration.grid.grid_rules import Rules
 from armwright.exploration.grid.grid_run import GridRun
@@ -22,9 +23,12 @@ from armwright.exploration.surroundings import Surroundings, find_world, surroun
 from armwright.exploration.touch_sensing import (
     REHEARSED_MOTIONS,
     arm_of,
+    doubt_of,
+    knowing,
     learned_from,
     needs_learning,
     said,
+    self_knowledge,
     session_of,
     set_up,
 )
@@ -32,6 +36,7 @@ from armwright.kinematics import fk
 from armwright.planning import GRID_PLANNERS
 from armwright.planning.waypoints import MOST_STEP
 from armwright.recording.signals import Signal
+from armwright.world.arm_capsules import tool_point
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
     from armwright.contact.detectors import ThresholdFit
     from armwright.exploration.exploration_run import Progress
     from armwright.exploration.explore_options import Reaction
+    from armwright.exploration.model_doubt import SelfKnowledge
     from armwright.exploration.touch_sensing import Setup
     from armwright.planning.grid.grid_map import GridMap
     from armwright.planning.grid.path_plan import GridPlanner
@@ -52,8 +58,10 @@ STRIDE = 3  # cells between configurations at most: longer ways leave the map be
 TRIES_PER_POINT = 10  # attempts per point: inverse kinematics may find none at many of them
 
 
-def learned_on_grid(setup: Setup, tool: HeldTool, grid: GridMap, pace: float) -> ThresholdFit:
-    """Move the arm over the map without obstacles and learn what the observer says then; see `learn_thresholds`.
+def learned_on_grid(
+    setup: Setup, tool: HeldTool, grid: GridMap, pace: float
+) -> tuple[ThresholdFit, SelfKnowledge | None]:
+    """Move the arm over the map without obstacles; learn what the observer says then, and what the model lacks.
 
     Motions begin in random cells and lead to random cells, so that they cover the map as the runs will: thresholds that
     were learned in one corner of it are too tight in another, where the arm is stretched and its inertia larger.
@@ -66,20 +74,32 @@ def learned_on_grid(setup: Setup, tool: HeldTool, grid: GridMap, pace: float) ->
         pace: seconds per cell.
     """
 
-    def learn(_: Robot) -> ThresholdFit:
+    def learn(_: Robot) -> tuple[ThresholdFit, SelfKnowledge | None]:
         size = float(np.min(np.asarray(grid.grid.cell_size)))
         motions = []
         for k in range(REHEARSED_MOTIONS):
             rows = _wander(tool, grid, setup.q0, np.random.default_rng([setup.learn_seed, 7, k]))
             motions.append(paced(tool, rows, pace, size)[0])
-        return learned_from(motions, setup)
+        known = self_knowledge(setup, motions[0])
+        return learned_from(motions, knowing(setup, known)), known
 
     loop, g = setup.quiet().key(), grid.grid
     if loop is None:
         return learn(setup.robot)
     arrays = (setup.q0, tool.rotation, g.origin, g.axes, g.cell_size, grid.blocked())
     bits = tuple(np.asarray(a).tobytes() for a in arrays)
-    key = ("thresholds", loop, tool.robot, g.shape, g.first, pace, setup.loop.substeps, setup.learn_seed, *bits)
+    key = (
+        "thresholds",
+        setup.sensing.load,
+        loop,
+        tool.robot,
+        g.shape,
+        g.first,
+        pace,
+        setup.loop.substeps,
+        setup.learn_seed,
+        *bits,
+    )
     return setup.robot.memo(key, learn)
 
 
@@ -142,13 +162,16 @@ def explore_grid(
     tool = HeldTool(task.kinematics or arm, task.rotation)
     q0 = _first_configuration(tool, task, rules)
     listening = replace(sensing, observer="closed-loop" if sensing.observer is None else sensing.observer)
+    listening = listening if rules.doubts else replace(listening, load="none")
     setup = set_up(arm, around, loop, listening, q0, held=rules.held, seed=seed)
     fit = None
     if needs_learning(sensing.detector, listening.observer):
         assert task.where is not None
-        fit = learned_on_grid(setup, tool, task.where, task.pace)
+        fit, known = learned_on_grid(setup, tool, task.where, task.pace)
+        setup = knowing(setup, known)
     session, watch = session_of(setup, fit, task.kinematics)
     run = GridRun(task, tool, around, chosen, rules, session, budget, progress)
+    run.doubt = doubt_of(setup, session) if rules.doubts else None
     run.drive()
     settings = said(setup, watch, around.world) | {
         "planner": chosen.name,
@@ -159,6 +182,7 @@ def explore_grid(
         "tolerance": budget.tolerance,
         "start": list(task.start or ()),
         "goal": list(task.goal or ()),
+        **run.found_errors(),
     }
     return _result(run, around, task, settings)
 
@@ -218,6 +242,13 @@ def _result(run: GridRun, around: Surroundings, task: GridTask, settings: dict[s
     )
     if tool.robot is not recording.robot and recording.robot is not None:
         recording = replace(recording, robot=tool.robot)  # what is drawn is what FK and IK saw
+    touching = (tool_point(tool.robot),) if task.contact == "tool" else None
+    flags = (
+        ()
+        if around.world is None
+        else contact_flags(tool.robot, around.world, recording.time, recording["q"], touching)
+    )
+    recording, outcome, message = told_of_solids(recording, run.outcome, run.message, flags)
     return Exploration(
         recording,
         tuple(run.maps),
@@ -226,10 +257,10 @@ def _result(run: GridRun, around: Surroundings, task: GridTask, settings: dict[s
         tuple(task.start or ()),
         run.goal,
         run.goal_point,
-        run.outcome == "reached",
-        arrival_of(run, recording),
-        run.outcome,
-        run.message,
+        outcome == "reached",
+        arrival_of(run, recording) if outcome == "reached" else float("nan"),
+        outcome,
+        message,
         around.world,
         settings,
     )

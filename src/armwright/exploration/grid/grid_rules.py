@@ -46,12 +46,14 @@ class Rules:
 
     Attributes:
         reaction: to a contact. free_ends: whether start and goal have to be free as far as known.
+        doubts: whether the arm may doubt its model before it blames the world.
         held: whether the torque is held between ticks, whatever the observer.
         patience: [s] after a motion's end without arriving that count as a contact; see `ExplorationRun`.
         at_once: [s] before which a first contact means that the arm began in contact; see `ExplorationRun`.
     """
 
     free_ends = True
+    doubts = True
     held = False
     patience = STALLED
     at_once = SET_OUT_SECONDS

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from armwright.exploration.explore_options import Budget, GridTask
     from armwright.exploration.grid.grid_rules import Rules
     from armwright.exploration.surroundings import Surroundings
+    from armwright.motion.trajectory import Reference
     from armwright.planning.grid.grid_map import GridMap
     from armwright.planning.grid.path_plan import GridPlanner, PathPlan
     from armwright.simulation.session import Session
@@ -129,7 +130,6 @@ class GridRun(ExplorationRun[Contact]):
         self.q, self.qd = q0, np.zeros(len(q0))  # where the next motion begins
         self.trail: list[Array] = [q0]  # configurations passed, all of them free of contact
         self.way: tuple[Array, Array] = (np.array([q0]), np.zeros(1))  # configurations planned, and when
-        self.row = 0  # first recorded row of the present leg
         self.careful = False  # keep to the middle of the cells: the last contact taught nothing new
         self.back_until = 0.0  # [s] when the present step back ends
         self.stepping_back, self.bounces = False, 0
@@ -155,7 +155,7 @@ class GridRun(ExplorationRun[Contact]):
         self.plans[len(self.maps) - 1 :] = [plan]
         if not plan.ok:
             self._step_back(back)
-            self.end(ENDS.get(plan.status, plan.status), plan.message)
+            self.end(ENDS.get(plan.status, plan.status), self._no_way(plan))
             return None
         try:
             motion = self.rules.motion(self, plan, back)
@@ -167,6 +167,20 @@ class GridRun(ExplorationRun[Contact]):
         self.least = np.inf
         self.last = float(np.linalg.norm(self.contacts[-1].felt)) if self.contacts else np.inf
         return motion.duration
+
+    def _no_way(self, plan: PathPlan) -> str:
+        """Return why there is no way on, from where the tool stands now: a planner's start is the present cell."""
+        here = tuple(int(c) for c in self.map.grid.cell(self.tool()))
+        if plan.status == "start blocked":
+            return f"the present cell {here} was felt to be blocked"
+        if plan.status == "goal blocked" and here == self.goal:
+            return f"the present cell {here}, which is the goal's, was felt to be blocked"
+        if plan.status == "goal blocked":
+            return f"the goal cell {self.goal} was felt to be blocked; the present cell is {here}"
+        if plan.status == "unreachable":
+            count = int((np.asarray(self.map.felt) > 0).sum())
+            return f"{count} blocked cells leave no way from the present cell {here} to the goal cell {self.goal}"
+        return plan.message
 
     def _step_back(self, back: list[Array]) -> None:
         """Leave what was touched, though there is nowhere to go."""
@@ -185,6 +199,31 @@ class GridRun(ExplorationRun[Contact]):
     def heard(self, event: str) -> Contact | None:
         """Return what was felt, by the rules."""
         return self.rules.heard(self, event)
+
+    def leave(self) -> None:
+        """Put what was passed on the trail; the rest of the way is given up."""
+        pass_on(self)
+        self.way = (self.way[0][:0], self.way[1][:0])
+
+    def come_back(self, there: Reference) -> None:
+        """Go on from a step back; only a slide needs the surface."""
+        if self.reaction == "slide":
+            super().come_back(there)
+        else:
+            self._stand()
+
+    def resume(self) -> None:
+        """Begin the next leg in the present cell."""
+        self._stand()
+        grid = self.map.grid
+        cell = tuple(int(c) for c in grid.cell(self.held_tool.place(self.q)))
+        if grid.inside(cell) and not self.map.blocked()[grid.index(cell)]:
+            self.cell = cell
+
+    def _stand(self) -> None:
+        """Let the next motion begin where the arm was asked to be, at rest."""
+        q = reference_now(self.session).q
+        self.q, self.qd, self.back_until = q, np.zeros(len(q)), 0.0
 
     def place(self) -> Contact:
         """Return what an alarm says, with the truth added."""

@@ -19,8 +19,8 @@ from armwright.errors import ArmwrightError, InputError
 from armwright.exploration.exploration import explore
 from armwright.exploration.explore_options import Budget, map_of
 from armwright.planning.grid.grid_search import Dijkstra
-from armwright.statistics import quantile
-from armwright.world.shapes import Cylinder
+from armwright.statistics import quantile, share
+from armwright.world.shapes import Box, Cylinder
 from armwright.world.world import ToolTask, World
 from armwright.world.world_catalogue import load_world
 
@@ -106,12 +106,24 @@ def random_cylinders(
 
 
 def distances(world: World, points: ArrayLike) -> NDArray[np.float64]:
-    """Return the distance (…) [m] of points (…, 2) to the nearest of a world's upright cylinders; negative inside."""
-    shapes: list[Any] = list(world.shapes)
-    if not shapes:
-        return np.full(np.shape(points)[:-1], np.inf)
-    centre, radius = np.array([s.centre[:2] for s in shapes]), np.array([s.radius for s in shapes])
-    return np.asarray((np.linalg.norm(np.asarray(points)[..., None, :] - centre, axis=-1) - radius).min(axis=-1))
+    """Return the distance (…) [m] of points (…, 2 or 3) to the nearest upright cylinder or box; negative inside.
+
+    Boxes need points (…, 3). Written apart from the contact model, so that an oracle does not share its errors.
+    """
+    x = np.asarray(points, dtype=np.float64)
+    far = np.full(x.shape[:-1], np.inf)
+    posts: list[Any] = [shape for shape in world.shapes if isinstance(shape, Cylinder)]
+    boxes: list[Any] = [shape for shape in world.shapes if isinstance(shape, Box)]
+    if len(posts) + len(boxes) < len(world.shapes):
+        raise InputError(f"oracles: world {world.name!r} may hold upright cylinders and boxes only")
+    if posts:
+        centre, radius = np.array([s.centre[:2] for s in posts]), np.array([s.radius for s in posts])
+        far = (np.linalg.norm(x[..., None, :2] - centre, axis=-1) - radius).min(axis=-1)
+    for box in boxes:
+        over = np.abs((x - box.centre) @ np.asarray(box.rotation)) - 0.5 * np.asarray(box.size)
+        outside = np.linalg.norm(np.maximum(over, 0.0), axis=-1)
+        far = np.minimum(far, np.where(outside > 0.0, outside, over.max(axis=-1)))
+    return np.asarray(far)
 
 
 def ask_oracles(world: World, *, tolerance: float = 3e-3) -> Oracle:
@@ -133,7 +145,7 @@ def ask_oracles(world: World, *, tolerance: float = 3e-3) -> Oracle:
     offsets = np.stack(np.meshgrid(inside, inside, indexing="ij"), -1)
     axes = np.asarray(grid.axes)
     points = grid.centre(cells)[:, :, None, None] + (offsets * size) @ axes
-    far = distances(world, points[..., :2])
+    far = distances(world, points)
     half = float(np.max(size)) / POINTS_PER_CELL / np.sqrt(2.0)
     touched = (far < TOUCHED_DISTANCE + half).any(axis=(-1, -2))
     blocked = grid_map.blocked()
@@ -198,10 +210,8 @@ class Outcomes:
             "label": self.label,
             "runs": len(self.rows),
             "compared": len(arrived),
-            "solvable_reached": table["solvable"]["reached"] / solvable if solvable else float("nan"),
-            "unsolvable_declared": table["unsolvable"]["declared unreachable"] / unsolvable
-            if unsolvable
-            else float("nan"),
+            "solvable_reached": share(table["solvable"]["reached"], solvable).value,
+            "unsolvable_declared": share(table["unsolvable"]["declared unreachable"], unsolvable).value,
             "most_contacts": max((r["contacts"] for r in self.rows), default=0),
             "largest_force_of_all_n": _quantile(self.rows, "largest_force_n", 1.0),
             "false_alarms": sum(r["false_alarms"] for r in self.rows),

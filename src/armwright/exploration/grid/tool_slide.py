@@ -12,16 +12,23 @@ bounced to; it never comes nearer to the surface faster than `APPROACH_SPEED_SHA
 up the `MARGIN` above the wanted one, and leads the tool by no more than what presses with `TOOL_PRESS_FORCE` against
 whatever stops it. Every cell behind the surface is marked as it is passed: one contact shows a whole wall.
 
-It ends when contact is lost (the corner has been rounded), when the way leads off the surface, or when it makes no
-headway.
+A tool that moves along a surface is dragged against its motion, by friction and by the observer's lag. The drag is no
+part of the normal: the normal is the felt force across the motion of the tool, and all of it where the tool stands.
+There it touches a second wall: the force of both turns the normal, and the tangent leads along the second one.
+
+It ends when contact is lost (the corner has been rounded), when the way leads off the surface, when it makes no
+headway, or when the surface has been known for `KNOWN_CELLS`. The reference then comes to rest where the tool is, and
+the way off leads to a cell before every wall that was felt near there.
 
 In a deep pocket that does not end well: the shortest way through what is not felt yet leads from wall to wall. So when
-`STUCK_CONTACTS` contacts in a row have not made the way shorter than it had been, the surface is followed to its end in
-one direction, whatever the planner's way says; in the other one if the arm got stuck in the first.
+`STUCK_CONTACTS` contacts in a row have not made the way shorter than it had been, the surface is followed to its end,
+whatever the planner's way says: to the side on which it is not known yet; if neither or both are known, in the other
+direction than the one in which the arm got stuck, left the map, or found nothing new.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +41,7 @@ from armwright.exploration.exploration_run import (
     SLIDE_PATIENCE,
     SLIDE_STEP,
     glide,
+    measured,
     tool_force,
     wait,
 )
@@ -77,6 +85,10 @@ MARGIN = ALARM  # [N] above `TOOL_PRESS_FORCE` at which sliding has slowed down 
 SLOWEST_SPEED_SHARE = 0.2  # share of the sliding speed: enough to get away from what pushes
 STUCK_CONTACTS = 3  # contacts that bring the goal no nearer, after which a surface is followed to its end
 ROUND_TRIP_CELLS = 3.0  # cells that the arm must have been away before it can have come round: as far as it looks ahead
+SIDE_CELLS = 1.5  # cells to either side where it is looked whether a surface is known: past the cell just felt
+KNOWN_CELLS = 3.0  # cells along a surface that was on the map already, after which nothing new is to be expected
+DRAGGED_SHARE = 0.3  # share of the wanted motion above which the tool moves: below, a second surface holds it
+LET_GO = 0.3  # [s] to bring the reference to where the tool is: seven time constants of a UR5's slowest joint
 FREE_SEARCH_CELLS = 2  # cells about the tool in which a free one is looked for
 TOOL_COMPLIANCE = (
     1e-3  # [m/N] of a tool whose law says nothing about its stiffness: twice a UR5's under computed torque
@@ -96,7 +108,7 @@ def slide(run: GridRun, contact: Contact) -> None:
     """Slide from a contact until free, off the planned way, or stuck; mark what is felt, and leave a way to go on."""
     grid = run.map.grid
     flat = grid.frame[:, : grid.dim] @ grid.frame[:, : grid.dim].T  # projector onto the map
-    n = _unit(flat @ contact.felt)
+    n = _first_normal(run, flat @ contact.felt, flat)
     if n is None:
         return
     state = _Slide(run, contact, n, flat)
@@ -105,8 +117,22 @@ def slide(run: GridRun, contact: Contact) -> None:
         tangent = state.tangent()
         if tangent is None or not state.move(tangent) or not state.feel():
             break
-    run.q, run.qd = state.q, 0.0 * state.q
-    _leave(run, state.point, state.n)
+    state.let_go()
+    _leave(run, state.point, state.n, state.near_faces())
+
+
+def _first_normal(run: GridRun, felt: Array, flat: Array) -> Array | None:
+    """Return the normal to begin with (3,): the felt force, or against the motion where it is too faint to have one.
+
+    Args:
+        run: with the reference's position and velocity at the alarm.
+        felt: force in the map (3,) [N].
+        flat: projector onto the map (3, 3).
+    """
+    back = _unit(-flat @ jacobian(run.held_tool.robot, run.q)[:3] @ run.qd)
+    if np.linalg.norm(felt) < LOST and back is not None:
+        return np.asarray(back)
+    return _unit(felt)
 
 
 class _Slide:
@@ -126,6 +152,8 @@ class _Slide:
         self.left_at = self.passed = self.first = self.point
         self.best, self.since, self.farthest = np.inf, run.session.time, 0.0
         self.follow, self.along = _no_nearer(run, self.point), None  # to the surface's end, in the direction begun
+        self.known = 0.0  # [m] since the map last grew
+        self.faces: list[tuple[Array, Array]] = []  # points of surfaces that the tool moved along, and their normals
 
     def tangent(self) -> Array | None:
         """Return the direction (3,) to go on in; None where sliding ends."""
@@ -137,7 +165,7 @@ class _Slide:
         if self.follow and self.along is not None:
             tangent = _unit(self.along - n * float(n @ self.along))
         elif self.follow and tangent is not None:
-            tangent = run.turned * tangent
+            tangent = _side(run, self.point, n, tangent) * tangent
         if tangent is None or (not self.follow and float(n @ aim) > LEAVE_NORMAL_COSINE * float(np.linalg.norm(aim))):
             return None
         gone = float(np.linalg.norm(self.point - self.first))
@@ -147,11 +175,15 @@ class _Slide:
         moved = np.linalg.norm(self.point - self.passed) > HEADWAY_CELLS * size
         if moved if self.follow else left < self.best - HEADWAY_CELLS * size:
             self.best, self.since, self.passed = left, time, self.point
-        elif time - self.since > SLIDE_PATIENCE:
-            run.turned = -run.turned if self.follow else run.turned
+        if time - self.since > SLIDE_PATIENCE or self.known > KNOWN_CELLS * size:
+            self._turn()
             return None
         self.along = tangent
         return tangent
+
+    def _turn(self) -> None:
+        """Follow the next surface that has to be followed the other way."""
+        self.run.turned = -self.run.turned if self.follow else self.run.turned
 
     def _target(self, tangent: Array) -> Array:
         """Return where the tool shall be next (3,): along the tangent, deep enough behind the surface to press."""
@@ -174,6 +206,7 @@ class _Slide:
         """Move the desired position on by a step; False where it must not or cannot."""
         run, session, target = self.run, self.run.session, self._target(tangent)
         if not all(_allowed(run, p) for p in (self.point, target, target + self.depth * self.n)):
+            self._turn()
             return False  # along a surface the tool would leave the map's bounds
         try:
             q = run.held_tool.configurations(target[None], self.q, ["point to slide to"])[0]
@@ -189,26 +222,63 @@ class _Slide:
 
     def feel(self) -> bool:
         """Learn normal and depth from the force, and mark the surface; False where contact is lost."""
-        run, n = self.run, self.n
+        run, n, before = self.run, self.n, self.point
         self.point = run.tool()
         self.felt = self.flat @ tool_force(run.session)
+        moved = self.point - before
+        self.known += float(np.linalg.norm(moved))
         press = float(n @ self.felt)
         self.held += DIRECTION_SMOOTHING * (press - self.held)
         self.lost = self.lost + 1 if self.held < FIRM else 0
         if self.lost >= LOST_STEPS:
             return False
-        turned = _unit(self.felt)
+        turned = _unit(self.felt - self._drag(self.flat @ moved))
         if press >= LOST and turned is not None:
             self.n = n = _unit((1.0 - DIRECTION_SMOOTHING) * n + DIRECTION_SMOOTHING * turned)
             assert n is not None, "both point the same way"
-            if self.held >= FIRM:
-                _mark(run, self.point - SURFACE_DEPTH * n)
+            if self.held >= FIRM and self._moves(moved):
+                self.faces.append((self.point, n))
+            if self.held >= FIRM and _mark(run, self.point - SURFACE_DEPTH * n):
+                self.known = 0.0
         self.left_at = _remember(run, self.point, n, self.left_at)
         self.soft = compliance(run, self.q, n)
         deepest = min(LARGEST_PRESS_DEPTH, TOOL_PRESS_FACTOR * TOOL_PRESS_FORCE * self.soft)
         depth = self.depth + DEPTH_CORRECTION * (TOOL_PRESS_FORCE - press) * self.soft
         self.depth = float(np.clip(depth, SHALLOWEST * run.size, deepest))
         return True
+
+    def let_go(self) -> None:
+        """Bring the reference to rest where the tool is: it presses no more, and the next motion begins smoothly."""
+        run, session = self.run, self.run.session
+        seconds = max(min(LET_GO, run.budget.duration - session.time), STEP)
+        q, still = measured(session), np.zeros(len(self.q))
+        session.follow(glide(Reference(self.q, self.qd, still), q, still, seconds))
+        wait(session, seconds)
+        run.q, run.qd, self.point = q, still, run.tool()
+
+    def _drag(self, moved: Array) -> Array:
+        """Return the part of the felt force (3,) that lies along the tool's motion (3,) of the last step."""
+        return moved * (float(moved @ self.felt) / float(moved @ moved)) if self._moves(moved) else np.zeros(3)
+
+    def _moves(self, moved: Array) -> bool:
+        """Return whether the tool went on by a good part of what was wanted in the last step."""
+        return bool(np.linalg.norm(moved) >= DRAGGED_SHARE * self.speed * STEP)
+
+    def near_faces(self) -> list[tuple[Array, Array]]:
+        """Return the faces within a cell of the tool: in a corner those of both walls."""
+        return [face for face in self.faces if np.linalg.norm(face[0] - self.point) < self.run.size]
+
+
+def _side(run: GridRun, point: Array, n: Array, tangent: Array) -> float:
+    """Return 1 to follow a surface along a tangent, −1 against it: to where it is not on the map yet."""
+    grid, felt = run.map.grid, np.asarray(run.map.felt)
+
+    def known(side: float) -> bool:
+        cell = grid.cell(point - SURFACE_DEPTH * n + side * SIDE_CELLS * run.size * tangent)
+        return not grid.inside(cell) or bool(felt[grid.index(cell)])
+
+    ahead, behind = known(1.0), known(-1.0)
+    return run.turned if ahead == behind else (-1.0 if ahead else 1.0)
 
 
 def _no_nearer(run: GridRun, point: Array) -> bool:
@@ -240,10 +310,13 @@ def _aim(run: GridRun, point: Array) -> tuple[Array | None, float]:
     return grid.centre(ahead) - point, plan.cost * run.size
 
 
-def _beside(run: GridRun, point: Array, n: Array | None = None) -> tuple[int, ...] | None:
+def _beside(
+    run: GridRun, point: Array, n: Array | None = None, faces: Sequence[tuple[Array, Array]] = ()
+) -> tuple[int, ...] | None:
     """Return the free cell whose centre is nearest to a point within `FREE_SEARCH_CELLS` cells; None if none is.
 
-    With a surface normal n only cells that lie away from the surface count: others may be behind it.
+    With a surface normal n only cells that lie away from the surface count: others may be behind it. So do only cells
+    before all `faces`, points with normals: n may be that of one wall of a corner.
     """
     grid = run.map.grid
     cell, blocked = grid.cell(point), run.map.blocked()
@@ -255,18 +328,22 @@ def _beside(run: GridRun, point: Array, n: Array | None = None) -> tuple[int, ..
     away = (way**2).sum(axis=1)
     if n is not None:
         ahead = way @ n > OFF_SURFACE_COSINE * np.sqrt(away)
+        for at, normal in faces:
+            ahead &= (grid.centre(free) - at) @ normal > 0.0
         free, away = free[ahead], away[ahead]
     if not len(free):
         return None
     return tuple(int(c) for c in free[int(np.argmin(away))])
 
 
-def _mark(run: GridRun, point: Array) -> None:
-    """Put the surface behind the tool on the map, unless that cell is known already."""
+def _mark(run: GridRun, point: Array) -> bool:
+    """Put the surface behind the tool on the map; return False if that cell is known already."""
     grid = run.map.grid
     cell = tuple(int(c) for c in grid.cell(point))
-    if cell != run.goal and grid.inside(cell) and not np.asarray(run.map.felt)[grid.index(cell)]:
-        run.maps[-1] = run.map.with_felt(cell)
+    if cell == run.goal or not grid.inside(cell) or np.asarray(run.map.felt)[grid.index(cell)]:
+        return False
+    run.maps[-1] = run.map.with_felt(cell)
+    return True
 
 
 def _remember(run: GridRun, point: Array, n: Array, last: Array) -> Array:
@@ -284,9 +361,9 @@ def _remember(run: GridRun, point: Array, n: Array, last: Array) -> Array:
     return point
 
 
-def _leave(run: GridRun, point: Array, n: Array) -> None:
-    """Put the way off the surface on the trail: where the arm is, and the centre of the free cell next to it."""
-    cell = _beside(run, point, n)
+def _leave(run: GridRun, point: Array, n: Array, faces: list[tuple[Array, Array]]) -> None:
+    """Put the way off the surface on the trail: the centre of the free cell next to the tool, before all `faces`."""
+    cell = _beside(run, point, n, faces)
     if cell is None:
         return
     try:

@@ -187,12 +187,19 @@ def exploration_report(
 
 
 def sentence(run: Exploration) -> str:
-    """Return a sentence that says what happened."""
+    """Return a sentence that says what happened; after it what was wrong with the model, and the warnings."""
+    wrong = run.settings.get("model_errors", {}).get("said", [])
+    found = [f"Its model was wrong ({text})." for text in wrong[-1:]]
+    return " ".join([_ending(run), *found, *(f"Warning: {text}." for text in run.warnings)])
+
+
+def _ending(run: Exploration) -> str:
     m = run.metrics()
     touched = f"{m['contacts']} contact{'s' if m['contacts'] != 1 else ''}"
     if run.reached:
         where = f"{_goal(run)} after {run.arrival:.1f} s and {touched}"
-        return f"Reached the goal {where}; nobody told it what was in the way."
+        off = f"the tool stands {1e3 * m['goal_error_m']:.1f} mm from it"
+        return f"Reached the goal {where}, {off}; nobody told it what was in the way."
     return f"{run.outcome.capitalize()} after {m['simulated_s']:.1f} s and {touched}" + (
         f": {run.message}." if run.message else "."
     )
