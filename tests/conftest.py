@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -19,6 +21,11 @@ _MADE_HERE = None
 if "ARMWRIGHT_CACHE_DIR" not in os.environ:
     _MADE_HERE = os.environ["ARMWRIGHT_CACHE_DIR"] = tempfile.mkdtemp(prefix="armwright-test-cache-")
 os.environ.setdefault("MPLBACKEND", "Agg")
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):  # threads of BLAS wait by spinning, and
+    os.environ.setdefault(_name, "1")  # the workers fill the cores already: more threads double the work
+# Without bytecode every worker and subprocess compiles all sources again: PYTHONDONTWRITEBYTECODE is not for tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Machines differ in speed, results must not: no deadlines, the same examples in every run.
 settings.register_profile("armwright", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -31,6 +38,12 @@ def ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collecting has made, hundreds of thousands of objects that all stay, out of every later collection."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import Distribution, EntryPoint
 
 Refuse = Callable[[str], Exception]
 """From the valid names, as text, to the error to be raised."""
@@ -64,6 +64,15 @@ class PlugIn:
                 f"{noun} {self.point.name!r}: the plug-in {self.point.value} of {self.package} cannot be loaded: "
                 f"{type(error).__name__}: {error}"
             ) from error
+
+
+def _package_of(distribution: Distribution) -> str:
+    """Return name and version."""
+    name = str(distribution.metadata["Name"] or "a package without a name")
+    try:
+        return f"{name} {distribution.version}"
+    except Exception:  # noqa: BLE001 - damaged metadata; the name alone is enough
+        return name
 
 
 class Choices(Mapping[str, Any]):
@@ -132,15 +141,15 @@ class Choices(Mapping[str, Any]):
 
         found: dict[str, PlugIn] = {}
         unreadable = []
-        for distribution in distributions():
-            package = str(distribution.metadata["Name"] or "a package without a name")
+        for distribution in distributions():  # reading what a package is called takes far longer than its entry points
             try:
-                package = f"{package} {distribution.version}"
                 points = distribution.entry_points.select(group=self.group)
-                added = {point.name: PlugIn(package, point) for point in points}
+                package = _package_of(distribution) if points else ""
             except Exception as error:  # noqa: BLE001 - a damaged package must not break the others
-                unreadable.append(f"the plug-ins of {package} cannot be read: {type(error).__name__}: {error}")
+                said = f"{type(error).__name__}: {error}"
+                unreadable.append(f"the plug-ins of {_package_of(distribution)} cannot be read: {said}")
                 continue
+            added = {point.name: PlugIn(package, point) for point in points}
             found = {**added, **found}  # the first on the path wins, as with imports
         return {name: found[name] for name in sorted(found) if name not in self.entries}, sorted(unreadable)
 
@@ -252,6 +261,9 @@ STUDY_DETECTORS = Choices(
             "contact.detectors", "adaptive_threshold", "adaptive_detector", "thresholds that follow speed and gravity"
         ),
         "two-speed": _at("contact.detectors", "two_speed", "two_speed_detector", "changes, quick ones and slow ones"),
+        "doubt": _at(
+            "contact.doubt", "doubting_detector", "doubting_detector", "what load and friction do not explain"
+        ),
     },
 )
 """Their names are columns of result files, so that nothing can be added."""

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+CONVENTION = (
+    "exact central intervals at 95 %; one-sided where none or all were seen; what never came counts as later than all"
+)
+"""What commands and pages say of their figures."""
+
+
 class Interval(NamedTuple):
     """A figure and its limits. An infinite limit: that few values leave this end open."""
 

@@ -23,5 +23,7 @@ Scalar: TypeAlias = float | NDArray[np.float64]
 Outputs: TypeAlias = Mapping[str, Traced]
 """What a law or a monitor returns by name."""
 
+Condition: TypeAlias = Any
+"""True, False, or a comparison of traced values."""
 Symbolic: TypeAlias = Any
 """An expression, a float, or an array of either: only in `graph` and `robot.symbolic`, where they are mixed."""

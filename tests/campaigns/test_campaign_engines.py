@@ -75,6 +75,29 @@ def test_what_raises_crashes_or_hangs_costs_one_row_each(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("engine", ["serial", "processes", "dask"])
+def test_settings_that_fit_no_item_stop_after_the_first_chunk(engine, tmp_path):
+    if engine == "dask":
+        pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
+    hopeless = CampaignPlan(GOOD.kind, 60, 3, {"raises below": 60}, chunk=10)
+    with pytest.raises(
+        SimulationError, match=r"none of the first \d+ items has a result.*ValueError: item \d+ cannot be"
+    ):
+        run_campaign(hopeless, tmp_path / "none", engine=engine, workers=2)
+    written = len(list((tmp_path / "none" / "rows").iterdir()))
+    assert 1 <= written < 6
+    if engine == "serial":
+        assert written == 1
+        store = resume_campaign(tmp_path / "none", engine=engine)  # asked for once more, it goes on
+        assert not store.missing() and {row["status"] for row in rows(store)} == {"raised"}
+
+
+def test_a_bad_beginning_does_not_stop_a_campaign(tmp_path):
+    unlucky = CampaignPlan(GOOD.kind, 20, 3, {"raises below": 7}, chunk=1)  # seven chunks without a result
+    store = run_campaign(unlucky, tmp_path / "some", engine="serial")
+    assert [row["status"] for row in rows(store)] == ["raised"] * 7 + ["done"] * 13
+
+
 @pytest.mark.slow
 def test_dask_marks_the_same_rows(tmp_path):
     pytest.importorskip("distributed", reason="needs dask (extra 'scale')")

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.campaigns import CampaignPlan, run_campaign
+from armwright.campaigns import CampaignPlan, read_plan, run_campaign
 from armwright.cli.app import run as command
 from armwright.control import computed_torque
 from armwright.motion import quintic
+from support.places import ROOT
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
 
@@ -26,6 +28,23 @@ def test_a_row_of_montecarlo_is_the_simulation_of_that_payload(tmp_path):
         path = quintic(np.array([0, -1.6, 1.4, 0, 0.5, 0]), np.array([0.8, -1.0, 1.0, -0.9, 1.0, 0.4]), 0.2)
         run = aw.simulate(robot.with_payload(row["payload"]), computed_torque(100.0, 20.0), path, model=robot)
         assert np.abs(run["error"]).max() == pytest.approx(row["error_max"], rel=1e-9)
+
+
+def test_a_factor_on_friction_that_an_arm_does_not_have_is_refused(tmp_path):
+    with pytest.raises(aw.InputError, match=r"friction = \[0.8, 1.2\] is a factor on the friction of 'ur5'.*has none"):
+        run_campaign(CampaignPlan("montecarlo", 5, 2, {"friction": [0.8, 1.2]}), tmp_path / "a", engine="serial")
+    assert not (tmp_path / "a" / "campaign.json").exists()
+
+
+def test_the_campaign_of_the_documents_varies_with_friction(tmp_path):
+    page = (ROOT / "docs" / "howto" / "campaigns.md").read_text(encoding="utf-8")
+    (tmp_path / "payload.toml").write_text(page.split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    plan = read_plan(tmp_path / "payload.toml")
+    settings = {**plan.settings, "payload": [0.0, 0.0], "duration": 0.3}
+    few = replace(plan, items=4, chunk=4, settings=settings)
+    found = run_campaign(few, tmp_path / "few", engine="serial").read(0, 4).to_pylist()
+    assert {row["status"] for row in found} == {"done"}
+    assert len({row["friction"] for row in found}) == 4 and len({row["torque_max"] for row in found}) == 4
 
 
 def test_the_commands(tmp_path, capsys):

@@ -10,10 +10,11 @@ import pytest
 from armwright.campaigns import CampaignPlan, Progress, run_campaign
 from armwright.campaigns.campaign_report import campaign_report
 from armwright.campaigns.engines.dask_engine import check_address, security_of
+from armwright.campaigns.kind import find_kind
 from armwright.cli.app import run as command
 from armwright.cli.campaign import duration, line
 from armwright.errors import InputError
-from armwright.statistics import quantile, share
+from armwright.statistics import CONVENTION, quantile, share
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
 pytest.importorskip("matplotlib", reason="reports need matplotlib (extra 'plot')")
@@ -60,8 +61,18 @@ def test_the_command_and_its_json(folder, tmp_path, capsys):
     assert command(["campaign", "report", str(folder), "--out", str(tmp_path / "r.html"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["outcomes"][0]["share"]["value"] == 1.0
+    assert found["intervals"] == CONVENTION and "one-sided where none or all were seen" in CONVENTION
     assert command(["campaign", "report", str(folder), "--out", str(tmp_path / "none" / "r.html")]) == 2
     assert "could not be written" in capsys.readouterr().err
+
+
+def test_figures_leave_what_never_came_to_the_summary(tmp_path):
+    """Five of six were missed: the median of the sixth would be a flattering delay; the kind's summary counts all."""
+    plan = CampaignPlan("support.campaign_kinds:MISSES", 60, 3)
+    _, tables = campaign_report(run_campaign(plan, tmp_path / "c", engine="serial").folder, tmp_path / "r.html")
+    assert [(row["column"], row["values"], row["of"]) for row in tables["figures"]] == [("size", 60, 60)]
+    kind = find_kind("detection")
+    assert kind.judged == {name for name in kind.schema if name.endswith(("_delay", "_force", "_until"))}
 
 
 def test_progress_has_rate_failures_and_time_left():

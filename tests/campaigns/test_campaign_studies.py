@@ -21,7 +21,7 @@ from armwright.contact.detectors.two_speed import channel_runs, two_speed_from
 from armwright.contact.observers import momentum_observer
 from armwright.detection.detection_settings import experiment
 from armwright.detection.study_contacts import study_law, tool_moves, ur5_sensors
-from armwright.detection.study_runs import Spread, StudyBench
+from armwright.detection.study_runs import Spread, StudyBench, Trial
 from armwright.detection.threshold_rehearsal import rehearse
 from armwright.errors import InputError
 from armwright.motion import Reference
@@ -72,7 +72,7 @@ def test_an_item_has_a_seed_of_its_own(detection):
     """Item 4 is the run of seed (5, 4) on its move, judged by nobody else's numbers."""
     _, rows = detection
     study = experiment(SMALL, 5)
-    assert study.trial(4) == (4, 0, False) and study.trial(3) == (3, 1, True)
+    assert study.trial(4) == Trial(4, 0, False) and study.trial(3) == Trial(3, 1, True)
     batch = study.bench.run(study.moves[0], [np.random.SeedSequence(5, spawn_key=(4,))] * 2, None, 0.0)
     assert rows[4]["seconds"] == pytest.approx(len(batch.time) / 1000.0, abs=1e-9)
     other = Worker(

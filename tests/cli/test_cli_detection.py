@@ -10,7 +10,7 @@ import pytest
 from armwright.cli import main
 
 pytest.importorskip("pyarrow", reason="run detection is a campaign (extra 'scale')")
-GIVEN = ["run", "detection", "--count", "24", "--preset", "ur5-cb3", "--seed", "3", "--jobs", "1"]
+GIVEN = ["run", "detection", "--count", "24", "--preset", "ur5-cb3", "--seed", "3", "--jobs", "1", "--load", "none"]
 
 
 def test_a_study_on_the_command_line(tmp_path, capsys):
@@ -29,7 +29,7 @@ def test_a_study_on_the_command_line(tmp_path, capsys):
 
 def test_the_study_and_the_report_of_its_campaign_give_one_answer(tmp_path, capsys):
     """Contacts that grow slowly: many are missed, and a median over those that were found would flatter."""
-    given = ["run", "detection", "--contact", "ramp", "--count", "24", "--seed", "3", "--jobs", "1"]
+    given = ["run", "detection", "--contact", "ramp", "--count", "24", "--seed", "3", "--jobs", "1", "--load", "none"]
     assert main([*given, "--json", "--out", str(tmp_path / "det")]) == 0
     study = json.loads(capsys.readouterr().out)["curves"]
     assert main(["campaign", "report", str(tmp_path / "det"), "--json"]) == 0
@@ -59,13 +59,9 @@ def test_the_table_states_limits_and_presets_their_sources(capsys, monkeypatch):
         (["--contact", "feather"], "choose from wall"),
         (["--unknown-payload", "heavy"], "least,largest"),
         (["--friction-drift", "1.4,1"], "drift"),
+        (["--load", "heavy"], "choose from estimate, none"),
     ],
 )
 def test_bad_words(words, said, capsys):
     assert main([*GIVEN, *words]) != 0
     assert said in capsys.readouterr().err
-
-
-def test_a_preset_is_for_arms_with_as_many_joints(capsys):
-    assert main(["run", "detection", "--robot", "panda", "--count", "24"]) == 2
-    assert "sensors for 6 joints, robot 'panda' has 7" in capsys.readouterr().err

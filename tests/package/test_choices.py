@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.metadata import distributions
 from typing import get_args
 
 import pytest
@@ -333,6 +334,26 @@ def test_names_that_exist_ask_nobody(monkeypatch):
     assert not choices.REACTIONS.knows("nothing")  # nothing can be added there
     with pytest.raises(AssertionError, match="were asked"):
         choices.LAWS.knows("nothing")
+
+
+def test_packages_that_add_nothing_are_not_asked_what_they_are_called(plug_ins, monkeypatch):
+    """Name and version of every installed package take seconds to read, and `--help` lists a dozen tables."""
+    asked = []
+
+    def watched(kind):
+        read = kind.read_text
+
+        def seen(self, name):
+            asked.append((self._path.name, name))
+            return read(self, name)
+
+        return seen
+
+    for kind in {type(found) for found in distributions()}:  # another package may have put finders of its own in place
+        monkeypatch.setattr(kind, "read_text", watched(kind))
+    assert choices.LAWS.help["soft_pd"] == "plug-in of their-arms 2.5"
+    assert {folder for folder, name in asked if name == "METADATA"} <= {"their-arms-2.5.dist-info"}
+    assert len({folder for folder, name in asked if name == "entry_points.txt"}) > 1
 
 
 @pytest.mark.parametrize("name", [None, 3, "", "PD", ["pd"]])

@@ -4,12 +4,23 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 from armwright.errors import InputError
 from armwright.statistics import quantile, rate, share
+from support.places import ROOT
+
+
+@pytest.mark.parametrize("room", ["campaigns", "cli", "detection", "exploration", "studio"])
+def test_results_have_no_other_statistics(room):
+    """Quantiles, medians and intervals of results come from one module; percentiles for a picture's axes need not."""
+    by_hand = re.compile(r"np\.(nan)?(quantile|percentile|median)\(|betaincinv|gammaincinv|\b(beta|chi2|norm)\.ppf")
+    for file in (ROOT / "src" / "armwright" / room).rglob("*.py"):
+        if "pictures" not in file.parts:
+            assert not by_hand.search(file.read_text(encoding="utf-8")), file
 
 
 def test_limits_are_those_of_tables():

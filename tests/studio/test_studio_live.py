@@ -138,6 +138,18 @@ def test_tool_force_only_where_the_tool_is_touched(robot):
             assert "tool_force" not in said
 
 
+def test_a_load_that_was_felt_before_is_no_part_of_the_touch(robot):
+    """What is judged is the change: an undeclared load of 2 kg changes nothing, and without a level nothing is said."""
+    q, zero = posture(robot), np.zeros(6)
+    tau = aw.jacobian(robot, q, 4)[:3].T @ np.array([20.0, 35.0, -30.0])
+    load = -aw.jacobian(robot, q)[2] * 2.0 * 9.81
+    now = Moment(0.0, q, zero, tau, tau, zero, np.zeros(3), np.zeros(3), 4, True)
+    plain, loaded = judge(robot, now), judge(robot, now._replace(felt=tau + load, before=load))
+    assert plain["outcome"] == loaded["outcome"] and plain["candidates"][0]["body"] == loaded["candidates"][0]["body"]
+    np.testing.assert_allclose(plain["point"], loaded["point"], atol=1e-6)
+    assert judge(robot, now._replace(before=np.full(6, np.nan)))["outcome"] == "no claim"
+
+
 def test_radius_holds_the_stated_probability():
     rng = np.random.default_rng(3)
     points, share = rng.normal(size=(500, 3)), np.full(500, 1.0 / 500)

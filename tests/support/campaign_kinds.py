@@ -24,7 +24,7 @@ def _start(plan, prepared):
 
     def rows(first, last):
         for item in range(first, last):
-            if item == bad.get("raises"):
+            if item == bad.get("raises") or item < bad.get("raises below", 0):
                 raise ValueError(f"item {item} cannot be")
             if item == bad.get("crashes"):
                 os.kill(os.getpid(), signal.SIGSEGV)
@@ -77,3 +77,13 @@ def _judge(table):
 JUDGED = Kind(
     "judged", {"met": "string", "good": "bool", "a_b_delay": "float64"}, _judge_start, chunk=50, summary=_judge
 )
+
+
+def _missing_start(plan, prepared):
+    def rows(first, last):
+        return {"delay": [0.1 * k if k % 6 == 0 else None for k in range(first, last)], "size": [1.0] * (last - first)}
+
+    return rows
+
+
+MISSES = Kind("misses", {"delay": "float64", "size": "float64"}, _missing_start, chunk=50, judged=frozenset({"delay"}))

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from armwright.campaigns.store import Store, open_store
-from armwright.campaigns.summary import Tables, column, dataset_of, numbers, outcome_tables
+from armwright.campaigns.summary import QUANTILES, Tables, column, dataset_of, numbers, outcome_tables
 from armwright.packages import need
 from armwright.recording.pictures.html_page import Page
 from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED
 from armwright.recording.pictures.style import STYLE as FIGURE_STYLE
+from armwright.statistics import CONVENTION, quantile
 from armwright.types import Array
 
 MOST_PANELS = 12  # panels of one picture
@@ -36,8 +37,8 @@ def spread_png(figures: Sequence[tuple[str, Array]]) -> bytes:
         for k, (name, values) in enumerate(shown):
             axes = figure.add_subplot(down, PANELS_ACROSS, k + 1)
             axes.hist(values, bins=_bins(values), color=COLOURS[0], alpha=0.85)
-            for q in np.quantile(values, (0.05, 0.5, 0.95)):
-                axes.axvline(q, color=LIMIT, linestyle="--", linewidth=0.8)
+            for q in QUANTILES:
+                axes.axvline(quantile(values, q).value, color=LIMIT, linestyle="--", linewidth=0.8)
             axes.set_title(name.replace("_", " "), loc="left")
             axes.locator_params(axis="x", nbins=5)
             axes.locator_params(axis="y", nbins=4)
@@ -121,12 +122,12 @@ class _figure:  # noqa: N801 — reads as a word in a with statement
 HEADS = {
     "outcomes": (
         "Outcomes",
-        "Share of the items, with the exact interval at 95 %, one-sided for none or all.",
+        f"Share of the items; {CONVENTION}.",
     ),
-    "figures": ("Figures", "Quantiles over the items, with exact intervals at 95 %; ∞: too few items to tell."),
+    "figures": ("Figures", f"Quantiles over the items that have the value; {CONVENTION}; ∞: too few items to tell."),
     "detectors": (
         "Detectors",
-        "At their learned thresholds; intervals at 95 %. Missed contacts count, as the latest (∞).",
+        f"At their learned thresholds; {CONVENTION} (∞).",
     ),
     "roc": ("Receiver operating characteristic", "Factors (scale) on the learned thresholds."),
 }

@@ -8,6 +8,7 @@ it is for small campaigns. The others are in `engines`.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from armwright.campaigns.kind import find_kind, nothing
 from armwright.campaigns.store import Store, create_store, open_store
 from armwright.campaigns.work import PreparedWork, prepared_here, worker_of
 from armwright.choices import ENGINES
-from armwright.errors import InputError
+from armwright.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
     from distributed import Security
@@ -32,6 +33,39 @@ def serial(store: Store, chunks: Sequence[tuple[int, int]], *, mixed: bool = Fal
     worker = worker_of(*store.task(mixed=mixed))
     for first, last in chunks:
         yield worker.chunk(first, last)
+
+
+LEAST_HOPELESS = 8  # items without a result before a campaign stops: fewer may be bad luck
+
+
+@dataclass
+class Hope:
+    """Whether a campaign has any result yet; one without stops after its first chunk.
+
+    Attributes:
+        store: the campaign.
+        first_run: whether it began with no rows at all: what was begun goes on, whatever its rows are.
+        seen: items so far. failed: those without a result.
+    """
+
+    store: Store
+    first_run: bool
+    seen: int = 0
+    failed: int = 0
+
+    def take(self, chunk: Chunk, todo: int) -> None:
+        """Count a chunk; raise `SimulationError` if no item has a result and more are to come."""
+        self.seen, self.failed = self.seen + chunk.last - chunk.first, self.failed + chunk.failed
+        if not self.first_run or self.failed < self.seen or not LEAST_HOPELESS <= self.seen < todo:
+            return
+        rows = self.store.read(chunk.first, chunk.last)
+        words = Counter(str(text) for text in rows.column("message").to_pylist())
+        said, times = words.most_common(1)[0]
+        raise SimulationError(
+            f"none of the first {self.seen} items has a result, so the other {todo - self.seen} were not begun; "
+            f"{times} of {len(rows)} say: {said}. Mend the settings and take another folder, or go on regardless: "
+            f"armwright campaign resume {self.store.folder}"
+        )
 
 
 @dataclass(frozen=True)
@@ -103,10 +137,12 @@ def run_campaign(
     chunks = [chunk for chunk in missing if chunk in mine]
     done, failed, todo = store.plan.items - _items(missing), 0, _items(chunks)
     report(Progress(done, store.plan.items, failed, todo))
+    hope = Hope(store, first_run=len(missing) == sum(1 for _ in store.chunks()))
     remote = {"scheduler": scheduler, "security": security, "insecure": insecure}
     with closing(_computed(store, chunks, engine, workers or os.cpu_count() or 1, mixed, remote)) as found:
         for chunk in found:
             store.write(chunk)
+            hope.take(chunk, todo)
             done, failed = done + chunk.last - chunk.first, failed + chunk.failed
             report(Progress(done, store.plan.items, failed, todo))
     return store

@@ -37,6 +37,8 @@ class Kind:
         chunk: items per unit of work, half a second or more of it.
         prepare: plan → bytes, once per campaign and kept in its folder: thresholds learned, models fitted.
         summary: Arrow table of all rows with a result → tables by name, each a list of plain rows (JSON-able).
+        judged: columns that are empty where something never came (a contact that was missed): the kind's summary judges
+            them, quantiles of what is there would flatter.
         record: (plan, prepared, item) → `Recording` of one item, for a closer look.
     """
 
@@ -48,6 +50,7 @@ class Kind:
     prepare: Callable[[CampaignPlan], bytes] = nothing
     summary: Callable[[Any], Mapping[str, list[dict[str, Any]]]] | None = None
     record: Callable[[CampaignPlan, bytes, int], Any] | None = None
+    judged: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Check the schema."""

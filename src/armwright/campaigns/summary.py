@@ -74,11 +74,11 @@ def outcome_tables(store: Store) -> Tables:
             outcomes += _shares(name, column(dataset, name))
     figures = []
     for name, what in schema.items():
-        if what in ("float64", "int64"):
+        if what in ("float64", "int64") and name not in store.kind.judged:
             values = numbers(dataset, name)
             if len(values):
                 found = {f"{100 * q:g} %": quantile(values, q)._asdict() for q in QUANTILES}
-                figures.append({"column": name, "values": len(values), **found})
+                figures.append({"column": name, "values": len(values), "of": dataset.count_rows(), **found})
     return {"outcomes": outcomes, "figures": figures} | dict(_own(store))
 
 

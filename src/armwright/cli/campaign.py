@@ -259,13 +259,14 @@ def report(
 ) -> None:
     """Write a page about the rows: outcomes with exact intervals, quantiles, ROC, pictures."""
     from armwright.campaigns.campaign_report import campaign_report, cell
+    from armwright.statistics import CONVENTION
 
     path, tables = campaign_report(folder, out)
     if json:
-        say_json({"file": str(path), **tables})
+        say_json({"file": str(path), "intervals": CONVENTION, **tables})
         return
     rows = [(row["column"], row["outcome"], row["items"], cell(row["share"], share=True)) for row in tables["outcomes"]]
-    table("outcomes, exact intervals at 95 %", ("column", "outcome", "items", "share"), rows, left=2)
+    table(f"outcomes; {CONVENTION}", ("column", "outcome", "items", "share"), rows, left=2)
     say(f"wrote {path}")
 
 

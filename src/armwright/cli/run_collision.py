@@ -24,6 +24,8 @@ from armwright.cli.option_words import (
     duration_option,
     names_of,
     out_option,
+    payload,
+    payload_option,
     robot_option,
     world_option,
 )
@@ -69,6 +71,18 @@ class TouchOptions:
     ] = None
     sensors: Annotated[str | None, typer.Option(metavar="ur5", help="See the joints through a UR5's sensors.")] = None
     reaction: Annotated[str, typer.Option(help=f"To a contact: {WAYS}.")] = "back-off"
+    load: Annotated[
+        str,
+        typer.Option(
+            metavar="estimate|none",
+            help="Before it blames the world, the arm tries whether an unknown load or friction explains an alarm; "
+            "none: it believes its model.",
+        ),
+    ] = "estimate"
+    payload: Annotated[str | None, payload_option("Load on the tool.")] = None
+    law_ignores_payload: Annotated[
+        bool, typer.Option("--law-ignores-payload", help="The arm's model does not know about the payload.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -111,7 +125,7 @@ def collision(
     """Send an arm through an unknown world: every bump becomes map, and it arrives anyway."""
     from armwright.detection.study_contacts import ur5_sensors
     from armwright.exploration.exploration import explore
-    from armwright.exploration.explore_options import Budget, Sensing
+    from armwright.exploration.explore_options import Budget, ControlLoop, Sensing
     from armwright.exploration.surroundings import find_world
 
     out = options.out
@@ -129,14 +143,23 @@ def collision(
     else:
         how["task"] = task_of(arm, place, asked)
     how |= {
-        "sensing": Sensing(touch.observer, touch.detector, ur5_sensors() if touch.sensors else None),
+        "sensing": Sensing(
+            touch.observer,
+            touch.detector,
+            ur5_sensors() if touch.sensors else None,
+            load=touch.load,  # type: ignore[arg-type]  # it checks the word
+        ),
         "budget": Budget(options.duration, options.contacts),
         "seed": options.seed,
     }
+    plant = arm
+    if touch.payload is not None:
+        plant = arm.with_payload(*payload(touch.payload))
+        how["loop"] = ControlLoop(model=arm if touch.law_ignores_payload else plant)
     began = time.perf_counter()
     try:
         with _bar(f"{name} in world {world}", json) as tell:
-            run = explore(arm, place, progress=tell, **how)
+            run = explore(plant, place, progress=tell, **how)
     except Exception as error:
         recording = getattr(error, "recording", None)
         if out is not None and recording is not None and len(recording):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.contact.isolation.torque_change import CHANGE_WINDOW, GAP_BEFORE_ALARM, level_before
 from armwright.errors import ArmwrightError, InputError
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Signal
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 RECORDED_TICKS = 5  # ticks
+LEVEL_TICKS = round(
+    (CHANGE_WINDOW + GAP_BEFORE_ALARM) * PULL_RATE
+)  # ticks until an alarm that tell what was felt before
+SETTLED = 1.0  # [s] after a change of load or friction, in which what it makes the arm feel has settled
 MOST_LIVE_ROWS = 60_000  # rows
 
 
@@ -87,6 +92,8 @@ class LiveArm:
         self.plant = PulledArm(robot, choice or Choice(), posture(robot))
         self.speed, self.motion = 1.0, "hold"
         self.goal: Array = np.array(self.plant.live.q)
+        self._felt: deque[Array] = deque(maxlen=LEVEL_TICKS)
+        self._before, self._settles = np.full(robot.n, np.nan), -np.inf
         self._begin()
         self.late, self.ticks = 0, 0
         self.error = ""
@@ -99,6 +106,26 @@ class LiveArm:
     def _begin(self) -> None:
         self._ref, self._ref_speed = np.array(self.plant.live.q), np.zeros(self.plant.robot.n)
         self._frame, self._middle = 0, self.goal.copy()
+        self.forget()
+
+    def become(self, *, friction: float | None = None, payload: float | None = None) -> None:
+        """Give the arm another friction or load; what it felt before is no level for what it feels then."""
+        self.plant.become(friction=friction, payload=payload)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what was felt before: the arm has become another, with another load or friction."""
+        self._felt.clear()
+        self._before, self._settles = np.full(self.plant.robot.n, np.nan), self.plant.live.time + SETTLED
+
+    def _listen(self) -> None:
+        """Keep what is felt without an alarm, or, alarm or not, when a change of the arm has settled."""
+        live = self.plant.live
+        self._felt.append(np.array(live.outputs["tau_ext"]))
+        new = live.time >= self._settles and not np.isfinite(self._before).all()
+        if len(self._felt) == LEVEL_TICKS and (new or live.outputs["alarm"][0] < 0.0):
+            level = level_before(np.array(self._felt), 1.0 / PULL_RATE)
+            self._before = self._before if level is None else level
 
     def watched(self, by_anybody: bool) -> None:
         """Run only while somebody watches: an open tab elsewhere costs nothing."""
@@ -191,6 +218,7 @@ class LiveArm:
             np.array(truth.force),
             p.body,
             bool(live.outputs["alarm"][0] >= 0.0),
+            self._before.copy(),
         )
 
     # -- the thread ------------------------------------------------------------------------------------------------
@@ -243,6 +271,7 @@ class LiveArm:
             self.error = str(error)
             return
         self.ticks += 1
+        self._listen()
         if self._rows is not None:
             self._rows.add(self.plant)
 

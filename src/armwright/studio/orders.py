@@ -87,7 +87,7 @@ async def tune(studio: Studio, client: Client, frequency: float, damping: float)
 
 async def plant(studio: Studio, client: Client, friction: float | None = None, payload: float | None = None) -> None:
     """Friction and payload of the plant."""
-    await studio.order(lambda: studio.arm.plant.become(friction=friction, payload=payload))
+    await studio.order(lambda: studio.arm.become(friction=friction, payload=payload))
     studio.tell_live()
 
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the arm believes about a touch, compared with the truth: link, place, its uncertainty, and what friction hides.
 
+What is judged is the change since before the alarm: a load that nobody declared, or friction that the model lacks, is
+felt as well, and is no touch.
+
 A tool wrench is shown only where the tool's link is what was touched. A push elsewhere has no tool wrench: inverting
 the Jacobian would still give one, and it would be wrong.
 """
@@ -31,7 +34,7 @@ class Moment(NamedTuple):
     """A copy of what is needed to judge one moment.
 
     Joint arrays are (n,): q, qd, the felt and the true torque, dry friction [N m]. point and force (3,) are the truth,
-    body the link that is held (−1: none).
+    body the link that is held (−1: none). before (n,) was felt before the alarm, NaN where that is not known.
     """
 
     time: float
@@ -44,6 +47,12 @@ class Moment(NamedTuple):
     force: Array
     body: int
     alarm: bool
+    before: Array | None = None
+
+    @property
+    def change(self) -> Array:
+        """What was felt more than before the alarm (n,) [N m]."""
+        return self.felt if self.before is None else self.felt - self.before
 
 
 def warm_up(robot: Robot) -> None:
@@ -58,6 +67,8 @@ def judge(robot: Robot, now: Moment) -> dict[str, Any]:
     out["hidden"] = hidden_force(now)
     if not now.alarm:
         return out | {"outcome": "no contact", "reason": "no joint feels more than its threshold"}
+    if not np.isfinite(now.change).all():
+        return out | {"outcome": "no claim", "reason": "what was felt before the touch is not known yet"}
     standing = np.abs(now.qd) < STANDING
     S = torque_covariance(
         robot,
@@ -67,14 +78,14 @@ def judge(robot: Robot, now: Moment) -> dict[str, Any]:
         friction=1.0,
         friction_torque=np.where(standing, now.dry, 0.2 * now.dry),
     )
-    found = isolate(robot, now.q, now.felt, S)
+    found = isolate(robot, now.q, now.change, S)
     out |= {"outcome": found.outcome, "reason": found.reason}
     out["candidates"] = [{"link": c.link, "body": c.body, "probability": c.probability} for c in found.candidates]
     if found.point is not None and found.patches is not None and found.force is not None:
         out |= {"point": found.point.tolist(), "force": found.force.tolist()}
         out["radius"] = radius_of(found.patches.points, found.patches.probability, found.point)
     if found.body == robot.tip and found.outcome in ("link", "located"):
-        wrench = tool_wrench(robot, now.q, now.felt, force_only=True)
+        wrench = tool_wrench(robot, now.q, now.change, force_only=True)
         out["tool_force"] = wrench.wrench[:3].tolist()
         out["tool_reliable"] = bool(wrench.reliable)
     return out

@@ -27,6 +27,7 @@ from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
 from armwright.errors import InputError
 from armwright.identify import Known, Log, fit, read_log
 from armwright.robot.load import load
+from armwright.statistics import quantile
 
 DEFAULTS: Mapping[str, Any] = {
     "robot": "ur5",
@@ -71,7 +72,7 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
     samples, out = [json.loads(text) for text in table["estimates"].to_pylist()], []
     for name in samples[0] if samples else ():
         x = np.array([sample[name] for sample in samples if sample[name] is not None])
-        low, high = (float(np.quantile(x, q)) if len(x) else None for q in (0.025, 0.975))
+        low, high = (quantile(x, q).value if len(x) else None for q in (0.025, 0.975))
         spread = {"mean": float(x.mean()), "deviation": float(x.std(ddof=1))} if len(x) > 1 else {}
         out.append({"name": name, "samples": len(x), **spread, "low": low, "high": high})
     return {"estimates": out}

@@ -12,7 +12,9 @@ Other settings: `armwright.detection.detection_settings.DEFAULTS`.
 
 Columns of observer o and detector d: ``o_d_before`` highest level (1: the threshold) before the contact, in the whole
 run where there is none; ``o_d_within`` from the contact until its horizon ended; ``o_d_until`` [s] to the first alarm
-of a run without contact; ``o_d_delay`` [s] and ``o_d_force`` [N] of a contact that was found.
+of a run without contact; ``o_d_delay`` [s] and ``o_d_force`` [N] of a contact that was found. ``world``: of `WORLDS`.
+``load_kg`` is carried and unknown; a doubting arm (detector "doubt") tells ``load_told_kg`` ± ``load_std_kg`` when it
+is ready, and ``load_end_kg`` ± ``load_end_std_kg`` at the end; nothing before it is ready counts, of no detector.
 
 `summary` turns the rows into delays, missed contacts and false alarms of every detector, and its ROC.
 """
@@ -92,7 +94,38 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
         row |= {"delay_p99_s": quantile(delays, 0.99)._asdict(), "force_median_n": point.force._asdict()}
         detectors.append(row)
         roc += [names | _at(found, met, free, scale) for scale in SCALES]
-    return {"detectors": detectors, "roc": roc}
+    out = {"detectors": detectors, "roc": roc}
+    worlds = table["world"].to_pylist() if "world" in table.column_names else []
+    for world in dict.fromkeys(worlds):
+        rows = [k for k, name in enumerate(worlds) if name == world]
+        part = table.take(rows)
+        free = _is(part, "free")
+        for curve in study_of(part, {}).curves:
+            point = curve.point(0)
+            names = {"world": world, "observer": curve.observer, "detector": curve.detector}
+            row = {"false_alarms": point.alarms, "hours": point.hours} if free.any() else {}
+            row |= {"false_alarms_per_hour": point.false_alarms._asdict()} if free.any() else {}
+            row |= {"delay_median_s": point.delay._asdict(), "missed": point.missed._asdict()}
+            out.setdefault("worlds", []).append(names | row)
+        if (told := load_told(part)) is not None:
+            out.setdefault("loads", []).append({"world": world} | told)
+    return out
+
+
+def load_told(table: Any) -> dict[str, Any] | None:
+    """Return how well a doubting arm told its load when it was ready: error [kg], share of 95 % intervals that held."""
+    true, told, std = (_array(table, name) for name in ("load_kg", "load_told_kg", "load_std_kg"))
+    known = np.isfinite(told)
+    if not known.any():
+        return None
+    error = (told - true)[known]
+    held = np.abs(error) <= 1.96 * std[known]
+    return {
+        "runs": int(known.sum()),
+        "rms_kg": float(np.sqrt(np.mean(error**2))),
+        "std_kg": quantile(std[known], 0.5).value,
+        "held": share(int(held.sum()), len(held))._asdict(),
+    }
 
 
 def _at(found: Mapping[str, Any], met: NDArray[np.bool_], free: NDArray[np.bool_], scale: float) -> dict[str, Any]:
@@ -121,9 +154,14 @@ def _missed(values: Array) -> Array:
 
 
 PARTS = ("before", "within", "until", "delay", "force")
-SCHEMA = {"move": "int64", "met": "string", "seconds": "float64"} | {
-    column(o, d, part): "float64" for o in OBSERVERS for d in DETECTORS for part in PARTS
-}
+LOADS = ("load_kg", "load_told_kg", "load_std_kg", "load_end_kg", "load_end_std_kg")
+SCHEMA = {
+    "move": "int64",
+    "world": "string",
+    "met": "string",
+    "seconds": "float64",
+    **dict.fromkeys(LOADS, "float64"),
+} | {column(o, d, part): "float64" for o in OBSERVERS for d in DETECTORS for part in PARTS}
 
 
 def prepare(plan: CampaignPlan) -> bytes:
@@ -144,9 +182,11 @@ def start(plan: CampaignPlan, prepared: bytes) -> Rows:
         columns = dict.fromkeys(SCHEMA, [None] * (last - first)) | {
             "move": [trial.move for trial in chosen],
             "met": met.tolist(),
+            "world": [study.settings["worlds"][trial.world] for trial in chosen],
             "seconds": _known(found.seconds),
+            **{name: _known(found.load[:, k]) for k, name in enumerate(LOADS)},
         }
-        for k, (o, d) in enumerate(trials.made):
+        for k, (o, d) in enumerate(trials.pairs):
             until = np.where(found.before[:, k] >= 1.0, found.until[:, k, 0], np.nan)
             parts = (found.before[:, k], found.within[:, k], until, found.delay[:, k, 0], found.force[:, k, 0])
             for part, values in zip(PARTS, parts, strict=True):
@@ -161,4 +201,5 @@ def _known(values: Array) -> list[float | None]:
     return [float(x) if np.isfinite(x) else None for x in values]
 
 
-KIND = Kind("detection", SCHEMA, start, version=2, chunk=1000, prepare=prepare, summary=summary)
+JUDGED = frozenset(column(o, d, part) for o in OBSERVERS for d in DETECTORS for part in ("until", "delay", "force"))
+KIND = Kind("detection", SCHEMA, start, version=3, chunk=1000, prepare=prepare, summary=summary, judged=JUDGED)

@@ -10,8 +10,9 @@ per_plant = 20
 light = false                               # 5–200 N anywhere in place of 20–100 N on any link
 
 ``first_…`` and ``second_…`` are a perfect and a wrong model (`on_link`), or with plants (`on_plant`) the level with
-sensor noise and the rehearsed change. Of each: outcome, link, certainty, off (of the named place from the nearest push
-[m]), and whether the push was *loaded* and *distinct* (`on_link`).
+sensor noise and the rehearsed change, and ``third_…`` the change tested by an earlier moment. Of each: outcome, link,
+certainty, off (of the named place from the nearest push [m]), and whether the push was *loaded* and *distinct*
+(`on_link`).
 
 `on_plant` takes an arm that is not as declared. It compares the level of the estimate with the sensors' noise, however
 badly a single contact explains it, with what `explore` does: the change since before the contact, with a rehearsed
@@ -29,6 +30,7 @@ import numpy as np
 
 from armwright.campaigns.campaign_plan import CampaignPlan, item_rng
 from armwright.campaigns.kind import Kind, Rows, one_by_one, settings_of
+from armwright.contact.isolation.contact_growth import grown_as_one
 from armwright.contact.isolation.isolate import Isolation, isolate
 from armwright.contact.isolation.link_surface import drawn_place, pushes, surfaces
 from armwright.contact.isolation.torque_change import Episode, change_covariance, link_torques, torque_covariance
@@ -145,21 +147,37 @@ def drawn_plant(rng: np.random.Generator, name: str) -> tuple[PlantErrors, Plant
 
 def rehearsed_covariance(arm: Robot, rng: np.random.Generator, plant: PlantErrors) -> Array:
     """Return the covariance (6, 6) of changes of the estimate, from a rehearsal with brakes."""
-    rows = [_estimates(arm, rng, plant)[1:] for _ in range(EPISODES)]
+    rows = [_estimates(arm, rng, plant)[1:3] for _ in range(EPISODES)]
     return change_covariance([Episode(b[None], a[None]) for b, a in rows], 1.0, window=1.0, gap=0.0)
 
 
-def on_plant(arm: Robot, rng: np.random.Generator, plant: PlantErrors, covariance: Array) -> tuple[Met, Said, Said]:
-    """Push a braking arm that is not as declared; isolate the level with sensor noise, and the rehearsed change."""
-    q, before, after = _estimates(arm, rng, plant)
+def on_plant(
+    arm: Robot, rng: np.random.Generator, plant: PlantErrors, covariance: Array
+) -> tuple[Met, Said, Said, Said]:
+    """Push a braking arm that is not as declared; isolate the level with sensor noise, and the rehearsed change.
+
+    Third, the change again, its claim withdrawn where the torques of an earlier moment did not grow into it.
+    """
+    q, before, after, wrong = _estimates(arm, rng, plant)
     met = [drawn_push(arm, rng, q, lean=plant.lean) for _ in range(plant.contacts)]
     after = after + sum(each.tau for each in met)
     level = isolate(arm, q, after, TRIAL_TORQUE_NOISE, single=0.0)
-    return met[0], said_of(level, met), said_of(isolate(arm, q, after - before, covariance), met)
+    change = isolate(arm, q, after - before, covariance)
+    # a moment earlier: every force has a share of its own of what it grows to
+    earlier = wrong + TRIAL_TORQUE_NOISE * rng.normal(size=6) + sum(rng.uniform() * each.tau for each in met)
+    return (
+        met[0],
+        said_of(level, met),
+        said_of(change, met),
+        said_of(grown_as_one(change, arm, q, after - before, earlier - before, covariance), met),
+    )
 
 
-def _estimates(arm: Robot, rng: np.random.Generator, plant: PlantErrors) -> tuple[Array, Array, Array]:
-    """Return configuration, and the estimate before and after the arm begins to brake, without contact."""
+def _estimates(arm: Robot, rng: np.random.Generator, plant: PlantErrors) -> tuple[Array, Array, Array, Array]:
+    """Return configuration, the estimate before and after the arm begins to brake, and the latter without noise.
+
+    Nothing touches.
+    """
     q, qd = rng.uniform(-np.pi, np.pi, 6), rng.normal(0.0, 0.3, 6)
     left, braking = rng.uniform(), rng.uniform()
     before = _wrong(arm, plant, q - WINDOW_TO_ALARM * qd, qd, np.zeros(6), 1.0)
@@ -168,6 +186,7 @@ def _estimates(arm: Robot, rng: np.random.Generator, plant: PlantErrors) -> tupl
         q,
         before + TRIAL_TORQUE_NOISE * rng.normal(size=6) / np.sqrt(MEAN),
         after + TRIAL_TORQUE_NOISE * rng.normal(size=6),
+        after,
     )
 
 
@@ -182,7 +201,7 @@ def _wrong(arm: Robot, plant: PlantErrors, q: Array, qd: Array, qdd: Array, fric
     return np.asarray(out)
 
 
-WAYS, KNOWN = ("first", "second"), ("link", "located")
+WAYS, KNOWN = ("first", "second", "third"), ("link", "located")
 PROBABILITY_EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 WRONG_PLACE_DISTANCE = 0.03  # [m] a place that is farther from the contact is wrong
 
@@ -196,6 +215,8 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
     rows = table.to_pylist()
     links, places, certainty = [], [], []
     for way in WAYS:
+        if all(row[f"{way}_outcome"] is None for row in rows):
+            continue
         right = np.array([row[f"{way}_body"] == row["body"] for row in rows])
         sets = {name: np.array([bool(row[f"{way}_{name}"]) for row in rows]) for name in ("distinct", "loaded")}
         sets["claimed"] = np.array([row[f"{way}_outcome"] in KNOWN for row in rows])
@@ -224,7 +245,7 @@ def _counted(hits: NDArray[np.bool_]) -> dict[str, Any]:
 DEFAULTS: Mapping[str, Any] = {"robot": "ur5", "load": {}, "plants": [], "per_plant": 20, "light": False}
 TYPES = dict(zip(Said._fields, ("string", "int64", "float64", "float64", "bool", "bool"), strict=True))
 SCHEMA = {"plant": "string", "body": "int64", "torque": "float64"} | {
-    f"{way}_{name}": kind for way in ("first", "second") for name, kind in TYPES.items()
+    f"{way}_{name}": kind for way in WAYS for name, kind in TYPES.items()
 }
 DRAWN = 1  # in the seeds of plants, with their number: no item has two numbers in its seed
 
@@ -251,11 +272,12 @@ def start(plan: CampaignPlan, prepared: bytes) -> Rows:
         else:
             met, *ways = on_link(arm, rng, light=s["light"])
         out = {"plant": name, "body": met.body, "torque": float(np.linalg.norm(met.tau))}
-        for way, said in zip(("first", "second"), ways, strict=True):
+        out |= dict.fromkeys((name for name in SCHEMA if name not in out), None)
+        for way, said in zip(WAYS, ways, strict=False):  # without plants there are two ways
             out |= {f"{way}_{field}": value for field, value in said._asdict().items()}
         return out
 
     return one_by_one(row, SCHEMA)
 
 
-KIND = Kind("isolation", SCHEMA, start, chunk=50, summary=summary)
+KIND = Kind("isolation", SCHEMA, start, version=2, chunk=50, summary=summary)

@@ -56,7 +56,7 @@ def start(plan: CampaignPlan, prepared: bytes) -> Rows:
         inside = np.array([bool((box.outside(way) <= 0.0).all()) for way in ways])
         hours = float(found.seconds.reshape(moves, runs)[inside].sum()) / 3600.0
         out = dict.fromkeys(SCHEMA) | {"inside": int(inside.sum()), "outside": int((~inside).sum()), "hours": hours}
-        for k, (o, d) in enumerate(trials.made):
+        for k, (o, d) in enumerate(trials.pairs):
             alarmed = (found.before[:, k] >= 1.0).reshape(moves, runs).any(axis=1)
             for where, moved in (("inside", inside), ("outside", ~inside)):
                 out[column(o, d, where)] = int((alarmed & moved).sum())

@@ -4,11 +4,11 @@
 kind = "montecarlo"
 items = 10000
 [settings]
-robot = "ur5"
+robot = "puma560"                           # its sheet has friction; a factor on none is refused
 law = "computed_torque"                     # any law of `armwright.control`
 gains = { kp = 100.0, kd = 20.0 }
-start = [0, -1.6, 1.4, 0, 0.5, 0]           # [rad]
-goal = [0.8, -1.0, 1.0, -0.9, 1.0, 0.4]
+start = [0, 0.6, -0.6, 0, 0.5, 0]           # [rad]
+goal = [0.8, 0.2, 0.2, -0.9, 1.0, 0.4]
 duration = 2.0                              # [s]
 payload = [0.0, 3.0]                        # [kg], uniform
 friction = [0.8, 1.2]                       # factor on the sheet's friction, uniform
@@ -25,6 +25,7 @@ import numpy as np
 from armwright import control
 from armwright.campaigns.campaign_plan import CampaignPlan, item_rng
 from armwright.campaigns.kind import Kind, Rows, settings_of
+from armwright.errors import InputError
 from armwright.motion import quintic
 from armwright.robot.load import load
 from armwright.simulation import simulate
@@ -40,7 +41,7 @@ DEFAULTS: Mapping[str, Any] = {
     "goal": [0.8, -1.0, 1.0, -0.9, 1.0, 0.4],
     "duration": 2.0,
     "payload": [0.0, 3.0],
-    "friction": [0.8, 1.2],
+    "friction": [1.0, 1.0],
     "rate": 1000.0,
 }
 SCHEMA = dict.fromkeys(("payload", "friction", "error_max", "error_end", "torque_max"), "float64")
@@ -50,6 +51,7 @@ def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     """Load the arm and the law; items differ in payload and friction."""
     s = settings_of(plan, DEFAULTS)
     robot, law = load(s["robot"]), getattr(control, s["law"])(**s["gains"])
+    _check_friction(robot, s["friction"])
     spare = _arm(robot, s["payload"][1] + 1.0, s["friction"][1] + 1.0)
     path = quintic(np.array(s["start"]), np.array(s["goal"]), s["duration"])
 
@@ -66,6 +68,17 @@ def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     return rows
 
 
+def _check_friction(robot: Robot, factor: list[float]) -> None:
+    """Raise `InputError` for a factor on friction that the arm does not have: every row would be the same."""
+    low, high = factor
+    has_some = bool(np.any(robot.tree.viscous) or np.any(robot.tree.coulomb))  # of joints and motors
+    if not has_some and (low, high) != (1.0, 1.0):
+        raise InputError(
+            f"settings: friction = {list(factor)} is a factor on the friction of {robot.name!r}, whose description has "
+            "none; leave it out, or take an arm that has friction (puma560, cea, rl15, or a sheet of your own)"
+        )
+
+
 def _arm(robot: Robot, payload: float, factor: float) -> Robot:
     arm = robot.with_payload(payload)
     joints = tuple(
@@ -74,7 +87,7 @@ def _arm(robot: Robot, payload: float, factor: float) -> Robot:
         )
         for j in arm.joints
     )
-    return replace(arm, joints=joints)
+    return replace(arm, joints=joints, actuators=replace(arm.actuators, viscous=factor * arm.actuators.viscous))
 
 
-KIND = Kind("montecarlo", SCHEMA, start, version=2, chunk=200)
+KIND = Kind("montecarlo", SCHEMA, start, version=3, chunk=200)

@@ -5,13 +5,14 @@ kind = "worlds"
 items = 2200                                # worlds × variants: item k is variant k mod V of world k // V
 [settings]
 robot = "ur5"
-task = "grid"                               # the tool among cylinders; or "arm", the whole arm among shapes
-variants = ["closed-loop, back off"]        # all of `VARIANTS` by default; of an arm: reactions
+task = "grid"                               # the tool among cylinders; "rooms": among walls with inside corners; or
+                                            # "arm", the whole arm among shapes
+variants = ["closed-loop, back off"]        # all of `VARIANTS`, or `ROOM_VARIANTS`, by default; of an arm: reactions
 learn_seed = 0                              # of the motions that thresholds are learned from
 worlds_per_learning = 0                     # worlds after which thresholds are learned again; 0: never
 near = [0, -1.6, 1.4, 0, 0.5, 0]            # start near, for other arms than a UR5
 
-`Cases` says which world, variant and seed an item is, and runs it: the tool among cylinders, or the whole arm.
+`Cases` says which world, variant and seed an item is, and runs it: the tool among cylinders or walls, or the whole arm.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from armwright.exploration.exploration import explore
 from armwright.exploration.explore_options import GridTask
 from armwright.exploration.grid.compare_worlds import SLOTS, VARIANTS, explore_options, explore_variant
 from armwright.exploration.grid.grid_worlds import PATIENT, random_cylinders
+from armwright.exploration.grid.room_worlds import ROOM_VARIANTS, explore_room, numbered_room, room_options
 from armwright.robot.load import load
 from armwright.statistics import quantile, share
 
@@ -39,7 +41,11 @@ if TYPE_CHECKING:
     from armwright.recording.recording import Recording
     from armwright.robot.model import Robot
 
-WAYS: Mapping[str, tuple[str, ...]] = {"grid": tuple(VARIANTS), "arm": ("back off", "slide")}
+WAYS: Mapping[str, tuple[str, ...]] = {
+    "grid": tuple(VARIANTS),
+    "rooms": tuple(ROOM_VARIANTS),
+    "arm": ("back off", "slide"),
+}
 
 
 class WorldCase(NamedTuple):
@@ -52,26 +58,33 @@ class WorldCase(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """The items of a campaign: arm, variants, task among cylinders (None: the whole arm), seeds."""
+    """The items of a campaign: arm, variants, task of the tool (None: the whole arm), whether in rooms, seeds."""
 
     arm: Robot
     labels: Sequence[str]
     task: GridTask | None
+    rooms: bool
     seed: int
     learn_seed: int
     worlds_per_learning: int
 
     def case(self, item: int) -> WorldCase:
         """Return the world and variant of an item: all variants of a world follow each other."""
-        world, k = divmod(item, len(self.labels))
+        world, k = self.number(item), item % len(self.labels)
         learnings = world // self.worlds_per_learning if self.worlds_per_learning else 0
         return WorldCase(self.labels[k], world_seed(self.seed, world), self.learn_seed + learnings)
+
+    def number(self, item: int) -> int:
+        """Return the number of an item's world."""
+        return item // len(self.labels)
 
     def row(self, item: int) -> dict[str, Any]:
         """Explore; return figures and what an oracle says."""
         label, seed, learn = case = self.case(item)
         if self.task is None:
             found = explore_arm_world(self.arm, seed, label)
+        elif self.rooms:
+            found = explore_room(self.arm, label, self.number(item), seed, learn_seed=learn, task=self.task)
         else:
             found = explore_variant(self.arm, VARIANTS[label], seed, learn_seed=learn, task=self.task)
         return {**found, **case._asdict(), "said": found["message"]}
@@ -81,6 +94,9 @@ class Cases:
         label, seed, learn = self.case(item)
         if self.task is None:
             return explore(self.arm, random_world(self.arm, seed), **explore_arm_options(label, seed)).recording
+        if self.rooms:
+            world = numbered_room(self.number(item), seed)
+            return explore(self.arm, world, **room_options(label, seed, learn, self.task)).recording
         options = {"budget": PATIENT, **explore_options(VARIANTS[label], seed, learn, self.task)}
         return explore(self.arm, random_cylinders(seed, most=SLOTS), **options).recording
 
@@ -91,10 +107,10 @@ def cases_of(settings: Mapping[str, Any], seed: int) -> Cases:
     labels = list(ways) if s["variants"] is None else s["variants"]
     if not labels or set(labels) - set(ways):
         raise InputError(f"worlds: no variants {labels!r:.80} of task {s['task']!r}; variants of tasks: {dict(WAYS)}")
-    arm, task = load(s["robot"], **s["load"]), GridTask(near=s["near"]) if s["task"] == "grid" else None
+    arm, task = load(s["robot"], **s["load"]), GridTask(near=s["near"]) if s["task"] != "arm" else None
     if task is not None:
         check_task(arm, task)
-    return Cases(arm, labels, task, seed, s["learn_seed"], s["worlds_per_learning"])
+    return Cases(arm, labels, task, s["task"] == "rooms", seed, s["learn_seed"], s["worlds_per_learning"])
 
 
 TEXTS, FLAGS = ("world", "truth", "end", "outcome", "said"), ("reached", "in_contact_at_end")
@@ -104,7 +120,7 @@ SCHEMA = {"variant": "string", "seed": "int64", "learn_seed": "int64"} | {
     **dict.fromkeys(TEXTS, "string"),
     **dict.fromkeys(FLAGS, "bool"),
     **dict.fromkeys(COUNTS, "int64"),
-    **dict.fromkeys((*FIGURES, "tool_path_m", "simulated_s"), "float64"),
+    **dict.fromkeys((*FIGURES, "tool_path_m", "simulated_s", "goal_error_m", "longest_stand_s"), "float64"),
 }
 DEFAULTS: Mapping[str, Any] = {
     "robot": "ur5",
@@ -149,4 +165,4 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
     return {"outcomes": ends, "medians": figures}
 
 
-KIND = Kind("worlds", SCHEMA, start, version=2, chunk=4, record=record, summary=summary)
+KIND = Kind("worlds", SCHEMA, start, version=3, chunk=4, record=record, summary=summary)

@@ -96,6 +96,7 @@ export function liveTab(app) {
     const fact = (name, value, cls = "") => [el("dt", {}, name), el("dd", { class: cls }, value)];
     const rows = [];
     if (!felt || felt.outcome === "no contact") rows.push(...fact("Contact", "none felt", "muted"));
+    else if (!felt.candidates?.length) rows.push(...fact("Touched link", "no claim", "muted"));
     else {
       const first = felt.candidates[0];
       rows.push(...fact("Touched link", felt.outcome === "several" ? "no single one" : `${first.link} (${Math.round(100 * first.probability)} %)`, "felt"));
