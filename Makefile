@@ -18,12 +18,13 @@ MAKE_VENV = $(UV) venv --quiet --python $(PYTHON) $(VENV)
 PIP       = $(UV) pip install --quiet --python $(BIN)/python
 endif
 
-.PHONY: help demo test lint types rooms unit bench figures docs clean
+.PHONY: help demo test lint types rooms unit thorough bench figures docs clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo   install, then send an arm through a world it does not know (report in $(OUT)/report.html); OPEN=1 shows it"
 	@echo "make test   install, lint, types, import contract, tests"
+	@echo "make thorough  many more cases of what the tests state on a few"
 	@echo "make coverage  the tests again, with the lines that they reach"
 	@echo "make bench  install the peers, measure against them, write $(OUT)/bench.json"
 	@echo "make bench-campaigns  measure what campaigns cost, put it into their page"
@@ -85,6 +86,9 @@ rooms: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	MPLBACKEND=Agg $(BIN)/pytest -n $(WORKERS) --dist worksteal $(PYTEST_FLAGS)
+
+thorough: $(VENV)/.dev
+	MPLBACKEND=Agg $(BIN)/pytest -n $(WORKERS) --dist worksteal -m thorough $(PYTEST_FLAGS)
 
 coverage: $(VENV)/.dev
 	MPLBACKEND=Agg $(BIN)/pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term $(PYTEST_FLAGS)

@@ -21,6 +21,7 @@ from armwright.campaigns.kinds.detection_kind import column, study_of
 from armwright.campaigns.kinds.isolation_kind import summary as isolation_summary
 from armwright.campaigns.kinds.learning_kind import summary as learning_summary
 from armwright.campaigns.summary import results
+from armwright.exploration.exploration_result import HARD_FORCE
 from armwright.exploration.grid.compare_worlds import draw_comparison
 from armwright.statistics import rate, share
 
@@ -164,10 +165,12 @@ def plants(stores: list[Any]) -> list[str]:
     """How often a *located* place is wrong on plants that are not as declared."""
     places = isolation_summary(results(stores[0])[0])["places"]
     rows = []
-    for level, change in zip(*([r for r in places if r["way"] == way] for way in ("first", "second")), strict=True):
-        cells = [cell for r in (level, change) for cell in (r["of"], said(r["count"], r["of"]))]
+    ways = ([r for r in places if r["way"] == way] for way in ("first", "second", "third"))
+    for level, change, grown in zip(*ways, strict=True):
+        cells = [said(r["count"], r["of"]) for r in (level, change, grown)]
         rows.append([level["plant"], level["pushes"], *cells])
-    return rows_of("plant | pushes | level, sensor noise: located | wrong | change, rehearsed: located | wrong", rows)
+    heads = "plant | pushes | level, sensor noise: wrong of located | change, rehearsed | change that grew as one"
+    return rows_of(heads, rows)
 
 
 def arm_worlds(stores: list[Any]) -> list[str]:
@@ -183,7 +186,40 @@ def arm_worlds(stores: list[Any]) -> list[str]:
     return rows_of(heads, out)
 
 
+def rooms(stores: list[Any]) -> list[str]:
+    """Verdicts in rooms with inside corners by reaction, forces, and how long the tool stood in contact."""
+    rows = results(stores[0])[0].to_pylist()
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        parts.setdefault(row["variant"].rsplit(", ", 1)[1], []).append(row)
+    gentle = {(r["world"], r["variant"].rsplit(", ", 1)[0]): r for r in parts["back off"]}
+    table = []
+    for reaction, these in parts.items():
+        closed = [row for row in these if row["truth"] == "unsolvable"]
+        solvable = [row for row in these if row["truth"] == "solvable"]
+        through = sum(row["reached"] or row["outcome"] == "pushed through" for row in closed)
+        ratio = max(
+            row["largest_force_n"] / gentle[row["world"], row["variant"].rsplit(", ", 1)[0]]["largest_force_n"]
+            for row in these
+        )
+        ends = ["–", "–"]
+        if reaction != "stop":
+            ends = [said(sum(row["outcome"] in FINAL for row in closed), len(closed))]
+            ends += [said(sum(row["reached"] for row in solvable), len(solvable))]
+        worst, stood = (max(row[name] for row in these) for name in ("largest_force_n", "longest_stand_s"))
+        late = sum(row["outcome"] == "out of time" for row in these)
+        cells = [reaction, said(through, len(closed)), *ends, late, f"{worst:.0f}", f"{ratio:.2f}", f"{stood:.1f}"]
+        table.append([*cells, sum(row["false_alarms"] for row in these)])
+    heads = "reaction | no way: went through | no way: said so | a way: reached | out of time | largest force [N] | "
+    heads += "most × back off | longest stand [s] | false alarms"
+    hard = sum(row["largest_force_n"] > HARD_FORCE for row in rows)
+    count = len({row["world"] for row in rows})
+    closing = f"{len(rows)} runs in {count} rooms. More than {HARD_FORCE:g} N: {said(hard, len(rows))}."
+    return [*rows_of(heads, table), "", closing]
+
+
 FIGURES = {
+    "rooms": (rooms, ("rooms",)),
     "worlds": (worlds, ("worlds-grid",)),
     "learning": (learning, ("worlds-learning",)),
     "detection": (detection, ("detection-wall-1", "detection-wall-2", "detection-wall-3")),

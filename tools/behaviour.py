@@ -75,7 +75,7 @@ COMMANDS = {
     "simulate-noise": "simulate ur5 --law pd_gravity --duration 0.5 --noise 1e-4,1e-3 --seed 3 --json",
     "collision-grid": "run collision --seed 1 --json",
     "collision-arm": "run collision --world bench --planner rrt-connect --seed 1 --json",
-    "detection": "run detection --count 40 --seed 5 --jobs 1 --json",
+    "detection": "run detection --count 40 --seed 5 --jobs 1 --load none --json",
     "worlds": "run worlds --count 2 --seed 5 --jobs 1 --json",
     "excite": "excite ur5 --duration 5 --harmonics 2 --starts 1 --iterations 5 --seed 1 --json",
     **{f"reproduce-{number}": f"reproduce {number} --json" for number in ("000", "001", "002", "003", "004")},
