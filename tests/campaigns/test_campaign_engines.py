@@ -106,6 +106,25 @@ def test_dask_marks_the_same_rows(tmp_path):
     assert content(run_campaign(bad, tmp_path / "dask", engine="dask", workers=2)) == content(one)
 
 
+def test_whichever_call_notices_that_the_scheduler_died_says_how_to_go_on(tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
+    from armwright.campaigns.engines import dask_engine
+
+    asked = []
+
+    def nthreads(client):
+        asked.append(client)
+        if len(asked) > 1:
+            raise distributed.comm.CommClosedError("Stream is closed")
+        return {"worker": 1}
+
+    monkeypatch.setattr(distributed.Client, "nthreads", nthreads)
+    monkeypatch.setattr(dask_engine, "WORKER_LOOK_SECONDS", 0.0)  # it counts the workers after every chunk
+    with pytest.raises(SimulationError, match=r"the scheduler is gone; .*armwright campaign resume"):
+        run_campaign(GOOD, tmp_path / "c", engine="dask", workers=1)
+    assert len(asked) == 2
+
+
 def test_an_item_whose_worker_somebody_killed_is_computed_again(tmp_path):
     settings = {"killed once": 1, "mark": str(tmp_path / "mark")}
     found = rows(run_campaign(CampaignPlan(GOOD.kind, 3, 3, settings, chunk=1), tmp_path / "c", workers=1))

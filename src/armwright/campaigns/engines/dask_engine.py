@@ -180,24 +180,37 @@ def _drive(
             chunk_of[future.key] = chunk
             under_way.add(future)
 
-    looked, wanted = time.monotonic(), CHUNKS_AHEAD * len(client.nthreads())
-    submit(wanted)
+    with _scheduler_lives(store):
+        looked, wanted = time.monotonic(), CHUNKS_AHEAD * len(client.nthreads())
+        submit(wanted)
     for future in under_way:
         chunk = chunk_of.pop(future.key)
-        try:
-            answer = future.result()
-        except (CancelledError, OSError):
-            raise SimulationError(
-                f"the scheduler is gone; what is done is kept, go on with: armwright campaign resume {store.folder}"
-            ) from None
-        except Exception:  # noqa: BLE001 — its worker died; items that raise are rows
-            lost.append(chunk)
-        else:
+        answer = None
+        with _scheduler_lives(store):
+            try:
+                answer = future.result()
+            except (CancelledError, OSError):
+                raise
+            except Exception:  # noqa: BLE001 — its worker died; items that raise are rows
+                lost.append(chunk)
+        if answer is not None:
             yield chunk_from(accepted(answer, "a worker could not start"), chunk)
-        future.release()
-        if time.monotonic() - looked > WORKER_LOOK_SECONDS:  # workers come and go
-            looked, wanted = time.monotonic(), CHUNKS_AHEAD * max(1, len(client.nthreads()))
-        submit(wanted - len(chunk_of))
+        with _scheduler_lives(store):
+            future.release()
+            if time.monotonic() - looked > WORKER_LOOK_SECONDS:  # workers come and go
+                looked, wanted = time.monotonic(), CHUNKS_AHEAD * max(1, len(client.nthreads()))
+            submit(wanted - len(chunk_of))
+
+
+@contextlib.contextmanager
+def _scheduler_lives(store: Store) -> Iterator[None]:
+    """Say how to go on if the scheduler dies meanwhile: every call of the client may be the one that notices."""
+    try:
+        yield
+    except (CancelledError, OSError):
+        raise SimulationError(
+            f"the scheduler is gone; what is done is kept, go on with: armwright campaign resume {store.folder}"
+        ) from None
 
 
 def serve_scheduler(
