@@ -9,11 +9,21 @@ import pytest
 import armwright as aw
 from armwright.contact.detectors.two_speed import two_speed_detector
 from armwright.contact.doubt.alarm_cause import alarm_causes
-from armwright.contact.doubt.doubt_filter import OPEN, QUARANTINE, SAMPLE, STARVED, DoubtFilter, Unspanned
+from armwright.contact.doubt.doubt_filter import (
+    OPEN,
+    QUARANTINE,
+    SAMPLE,
+    STARVED,
+    TESTS,
+    WINDOWS,
+    DoubtFilter,
+    Unspanned,
+)
 from armwright.contact.doubt.doubt_learning import DoubtFit, learned_unspanned, window_limits
 from armwright.contact.doubt.doubt_watch import DoubtWatch, residual_with, sample_ticks
 from armwright.contact.doubt.doubting_detector import doubting_detector
 from armwright.contact.doubt.model_errors import weight_scale
+from armwright.contact.doubt.recent_samples import RecentSamples, Span
 from armwright.contact.monitor_run import run_monitors
 from armwright.contact.observers import momentum_observer
 from armwright.detection import Spread, study_law, ur5_sensors
@@ -86,7 +96,7 @@ def test_a_push_that_raises_the_alarm_within_the_quarantine_is_not_learned():
 def test_an_alarm_that_never_ends_does_not_lock_the_filter_out():
     b = runs(2.0)
     doubt = DoubtFilter(ignorant(), COUNT, unspanned=UNSPANNED, patience=STARVED)
-    alarming = DoubtWatch(doubt, 1e-3, 100.0, limits=np.full(4, 1e-6))
+    alarming = DoubtWatch(doubt, 1e-3, 100.0, limits=np.full(TESTS, 1e-6))
     mass, std = alarming.run(b.time, b.q, b.qd, b.tau, None).load.transpose(2, 1, 0)
     assert np.abs(mass[round(STARVED / SAMPLE) - 1]).max() == 0.0
     known = round((STARVED + OPEN) / SAMPLE)  # when the alarm may stop it again
@@ -106,7 +116,52 @@ def test_the_two_speed_detector_is_quiet_with_a_load_that_alarms_the_plain_one()
     assert (quiet[:, 6000:] >= 1.0).any(axis=1).mean() < 0.1
 
 
-def test_the_doubt_of_the_model_is_that_of_its_windows():
+def test_until_an_arm_knows_itself_it_learns_as_if_it_had_no_quick_channel():
+    b = runs(2.0)
+    rows = np.array([np.full(6, 0.01), *np.zeros((4, 6))])  # thresholds that any motion exceeds
+    doubt = DoubtFilter(ignorant(), COUNT, unspanned=UNSPANNED)
+    said = DoubtWatch(doubt, 1e-3, 100.0, doubting_detector(rows, rows), ready=6.0).run(b.time, b.q, b.qd, b.tau, b.ref)
+    _, plain = watched(2.0)
+    ready = round(6.0 / SAMPLE)
+    np.testing.assert_array_equal(said.load[:, :ready], plain.load[:, :ready])
+    assert said.level[:, :6000].max() == 0.0 and (said.level[:, 6000:] >= 1.0).any(axis=1).all()
+    assert np.abs(said.load[:, ready:] - plain.load[:, ready:]).max() > 0.0  # then alarms stop it
+
+
+@pytest.mark.parametrize("begin", [6000, 6800])
+def test_a_contact_that_grows_in_motion_shows_in_the_change_before_it_shows_in_the_level(begin):
+    b, ticks = runs(2.0), round(SAMPLE / 1e-3)
+    assert np.abs(b.ref.qd[begin]).max() > 0.5
+    push = np.zeros(b.tau.shape)
+    push[:, begin:, 1] = 10.0 * (b.time[begin:] - b.time[begin])  # [N m] of 20 N/s at half a metre
+    _, free = watched(2.0)
+    usual = free.excess[:, 300:].max(axis=(0, 1))  # of every test
+    fresh = DoubtFilter(ignorant(), COUNT, unspanned=UNSPANNED)
+    pushed = DoubtWatch(fresh, 1e-3, 100.0).run(b.time, b.q, b.qd, b.tau - push, None).excess
+    above = pushed[:, begin // ticks :] > usual
+    level, change = (part.any(axis=2).argmax(axis=1) for part in np.split(above, [len(WINDOWS)], axis=2))
+    assert (change > 0).all() and np.median(change) * SAMPLE < 0.3
+    assert np.median(change) < np.median(level)
+
+
+def test_means_of_the_past_are_what_they_say():
+    rng, spans = np.random.default_rng(11), [Span(0, 1), Span(0, 7), Span(3, 4), Span(6, 2)]
+    x, recent = rng.normal(size=(60, 2, 3)), RecentSamples(spans, 2, [(3,)])
+    for k, sample in enumerate(x):
+        recent.keep(sample)
+        assert recent.full().tolist() == [span.end <= k + 1 for span in spans]
+        for mean, span, full in zip(recent.means()[0], spans, recent.full(), strict=True):
+            if full:
+                np.testing.assert_allclose(
+                    mean, x[k + 1 - span.end : k + 1 - span.ago].mean(axis=0), rtol=0, atol=1e-14
+                )
+    np.testing.assert_array_equal(recent.past(0, 2, 3), x[[57, 56, 55]])
+    np.testing.assert_array_equal(recent.newest(0), x[-1])
+    recent.clear()
+    assert not recent.full().any()
+
+
+def test_the_doubt_of_the_model_is_that_of_its_tests():
     doubt, found = watched(2.0)
     assert np.median(found.excess[:, 300:], axis=(0, 1)).max() < 10.0  # six joints
     assert found.excess[:, 300:].max() < 80.0
@@ -129,7 +184,7 @@ def test_what_the_columns_do_not_span_is_learned_per_joint():
 
 def test_limits_of_the_windows_keep_the_stated_rate():
     rng = np.random.default_rng(9)
-    train, fresh = (rng.chisquare(6, size=(64, 5000, 4)) for _ in range(2))
+    train, fresh = (rng.chisquare(6, size=(64, 5000, TESTS)) for _ in range(2))
     limits = window_limits([train], SAMPLE, rate=20.0)
     hours = 64 * 5000 * SAMPLE / 3600.0
     assert (np.sqrt(fresh) > limits).any(axis=2).sum() / hours < 20.0
@@ -170,7 +225,7 @@ def test_what_is_left_after_backing_off_says_what_an_alarm_was(what):
 
 
 def test_a_fit_survives_plain_numbers():
-    fit = DoubtFit(UNSPANNED, np.arange(1.0, 5.0), np.ones((5, 6)), 2 * np.ones((5, 6)), 100.0, 0.2, 1.5)
+    fit = DoubtFit(UNSPANNED, np.arange(1.0, 1.0 + TESTS), np.ones((5, 6)), 2 * np.ones((5, 6)), 100.0, 0.2, 1.5)
     again = DoubtFit.from_dict(fit.to_dict())
     assert again.to_dict() == fit.to_dict()
     assert np.array_equal(again.unspanned.white, UNSPANNED.white)
@@ -183,7 +238,7 @@ def test_what_cannot_be_watched_is_refused():
         DoubtFilter(arm(), sample=0.2)
     with pytest.raises(InputError, match=r"0\.024 s fit"):
         DoubtWatch(DoubtFilter(arm()), 0.008, 40.0)
-    with pytest.raises(InputError, match="4 positive"):
+    with pytest.raises(InputError, match=f"{TESTS} positive"):
         DoubtWatch(DoubtFilter(arm()), 1e-3, 40.0, limits=np.ones(3))
     watch = DoubtWatch(DoubtFilter(arm()), 1e-3, 40.0, doubting_detector(np.ones((5, 6)), np.ones((5, 6))))
     with pytest.raises(InputError, match="reference"):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.contact.doubt.alarm_cause import Cause, alarm_causes
+from armwright.contact.doubt.doubt_learning import READY
 from armwright.contact.doubt.doubt_watch import DoubtWatch, sample_ticks
 from armwright.detection.chained_moves import chain_with_backing_off
 from armwright.detection.doubt_rehearsal import study_filter
@@ -131,7 +132,7 @@ def _said(
     dt = 1.0 / bench.rate
     sample = sample_ticks(dt) * dt
     doubt = study_filter(bench.robot, len(seeds), fit.unspanned, sample)
-    level = DoubtWatch(doubt, dt, fit.gain, fit.detector(), fit.limits)
+    level = DoubtWatch(doubt, dt, fit.gain, fit.detector(), fit.limits, READY)
     said = level.run(batch.time, batch.q, batch.qd, batch.tau, batch.ref).level
     after = batch.time[: said.shape[1]] >= begin
     return np.asarray((said[:, after] >= 1.0).any(axis=1)), alarm_causes(doubt)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.contact.detectors.threshold_learning import DEFAULT_FALSE_ALARMS, Runs, merged
-from armwright.contact.detectors.two_speed import TwoSpeed, two_speed_from
+from armwright.contact.detectors.two_speed import two_speed_from
 from armwright.contact.doubt.doubt_filter import STARVED, DoubtFilter, Unspanned
 from armwright.contact.doubt.doubt_learning import (
     READY,
@@ -25,6 +25,7 @@ from armwright.contact.doubt.doubt_learning import (
     window_limits,
 )
 from armwright.contact.doubt.doubt_watch import DoubtWatch, Watched, residual_with, sample_ticks
+from armwright.contact.doubt.doubting_detector import IMPACTS
 from armwright.contact.doubt.model_errors import Doubts
 from armwright.detection.study_runs import RUNS_AT_ONCE, Batch, StudyBench
 from armwright.detection.threshold_rehearsal import LEARNING
@@ -40,9 +41,9 @@ if TYPE_CHECKING:
 DOUBTED: dict[str, Any] = {"payload": (0.0, 3.0), "missing_coulomb": (0.0, 5.0), "drift": (1.0, 1.4)}
 """What arms of a rehearsal have that their model lacks, all of it at once: load [kg], Coulomb friction [N m], a factor
 on friction."""
-STUDY_DOUBTS = Doubts(dry=0.05, wet=0.02)
-"""How wrong the arms of a study may be before anything was seen: half of what an arm in the field may have in friction
-that its model lacks, some 5 N m at a shoulder."""
+STUDY_DOUBTS = Doubts(load=2.0, lever=0.08, centre=0.006, dry=0.05, wet=0.02)
+"""How wrong the arms of a study may be before anything was seen: loads up to 3 kg near the tool, centres of mass 1 cm
+off, and half of what an arm in the field may have in friction that its model lacks, some 5 N m at a shoulder."""
 WORLDS: dict[str, dict[str, Any]] = {
     "spread": {},
     "load": {"payload": DOUBTED["payload"]},
@@ -121,7 +122,7 @@ def _watched(
     dt = 1.0 / rate
     sample = sample_ticks(dt) * dt
     doubt = study_filter(robot, len(batch.q), unspanned, sample)
-    found = DoubtWatch(doubt, dt, gain, fit.detector() if fit else None, fit.limits if fit else None)
+    found = DoubtWatch(doubt, dt, gain, fit.detector() if fit else None, fit.limits if fit else None, READY)
     return found.run(batch.time, batch.q, batch.qd, batch.tau, batch.ref if fit else None)
 
 
@@ -180,5 +181,5 @@ def rehearse_doubt(
         if progress is not None:
             progress((number + 1) / len(chains))
     limits = window_limits(excess, ticks * dt, rate=SLOW_SHARE * false_alarms)
-    two = two_speed_from(felt, refs, dt, kind=TwoSpeed(), rate=(1.0 - SLOW_SHARE) * false_alarms)
+    two = two_speed_from(felt, refs, dt, kind=IMPACTS, rate=(1.0 - SLOW_SHARE) * false_alarms)
     return DoubtFit(unspanned, limits, two.quick.coefficients, two.slowly.coefficients, gain, false_alarms, hours)

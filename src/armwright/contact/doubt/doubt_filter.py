@@ -15,9 +15,14 @@ from means over `BLOCK` samples.
   the friction that it may have, the doubt about that friction included.
 - An innovation beyond what the filter expects is weighed down (Huber).
 
-*Test* (`DoubtFilter.push`). In windows of `WINDOWS` samples the mean of r − H θ̂ is compared with its covariance, in
-which the filter's own doubt about θ counts: D² = ē'(H̄ P H̄' + C)⁻¹ ē. While the model is unsure the test is tolerant by
-itself.
+*Tests* (`DoubtFilter.push`). What is left, e = r − H θ̂, is compared with its covariance, in which the filter's own
+doubt about θ counts, `DOUBT_FACTOR` times: while the model is unsure the tests are tolerant by themselves.
+
+    level    of means over `WINDOWS` samples:                     D² = ē' (H̄ P H̄' + C)⁻¹ ē
+    change   between the last samples and some `CHANGES` before:  the same with Δē and ΔH̄
+
+Weights of links and of a load that are not known well change little while the arm moves a little: a change shows a
+contact that grows sooner than the level does. The level shows one that has stayed.
 """
 
 from __future__ import annotations
@@ -27,7 +32,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from armwright.contact.doubt.doubting_detector import IMPACTS
 from armwright.contact.doubt.model_errors import LOAD, Doubts, ErrorLayout, layout_of, prior_of, weight_scale
+from armwright.contact.doubt.recent_samples import RecentSamples, Span
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +50,15 @@ BLOCK = 5
 QUARANTINE = 10
 """Blocks between the coming of a block and its being learned: 1 s."""
 WINDOWS = (2, 8, 20, 45)
-"""Lengths of the tests [samples]: 40, 160, 400 and 900 ms."""
+"""Lengths of the tests of the level [samples]: 40, 160, 400 and 900 ms."""
+CHANGES = (10, 20, 30)
+"""How far tests of the change look back [samples]: 200, 400 and 600 ms. They compare the shortest window with a block
+of then."""
+TESTS = len(WINDOWS) + len(CHANGES)
+"""Number of tests: of the level, then of the change."""
+DOUBT_FACTOR = 3.0
+"""How much more the filter's covariance counts in the tests than it says. It takes what the columns do not span for
+noise that is forgotten within a second; some of that (friction that grows with the load) comes back with the pose."""
 CREEPING = 0.06
 """Speed [rad/s] below which a joint's dry friction is not known."""
 RELEASE = 0.7
@@ -54,8 +69,6 @@ HUBER = 6.7
 """Expected squared innovation per joint above which a block is weighed down."""
 WALK_LOAD, WALK_FRICTION = 0.03, 0.02
 """Random walk per √s: of the load [share of a kilogram], of friction [share of what it may be]."""
-FOLLOW = 2.0
-"""How fast the quick channel follows an offset [1/s], that of `TwoSpeed`: older doubt is no change."""
 STARVED, OPEN = 4.0, 3.0
 """Seconds without anything learned after which an alarm is overruled, and for how long: the quarantine and two more."""
 REMEMBER = 10.0
@@ -149,16 +162,18 @@ class DoubtFilter:
         self.P = np.zeros((count, p + n, p + n))
         self.P[:, :p, :p] = self.prior
         self.P[:, range(p, p + n), range(p, p + n)] = self.unspanned.offset**2
-        longest, kinds = max(WINDOWS), len(WINDOWS)
-        shapes = ((n,), (n, p), (n,))  # r, H, stick²
-        self._rings = [np.zeros((longest, count, *shape)) for shape in shapes]
-        self._sums = [np.zeros((kinds, count, *shape)) for shape in shapes]
+        spans = [*(Span(0, length) for length in WINDOWS), *(Span(ago, BLOCK) for ago in CHANGES)]
+        self._recent = RecentSamples(spans, count, ((n,), (n, p), (n,)))  # r, H, stick²
         self.left, self.still = np.zeros((count, n)), np.zeros((count, n))
         self._followed = np.zeros((count, n, p))
         self._waiting: list[tuple[Array, Array, Array, Array]] = []
         self._starved, self._open = np.zeros(count), np.zeros(count)
         self._surprise, self._learned = np.zeros(count), np.zeros(count)
-        self.samples = 0
+
+    @property
+    def samples(self) -> int:
+        """Number of samples since the beginning, or since the last interruption."""
+        return self._recent.samples
 
     # -- what is known -------------------------------------------------------------------------------------------------
 
@@ -185,7 +200,7 @@ class DoubtFilter:
     # -- a sample ------------------------------------------------------------------------------------------------------
 
     def push(self, r: Array, columns: Array, drives: Array, qd: Array, held: NDArray[np.bool_]) -> Array:
-        """Take a sample of every arm, learn what has been waiting long enough, and return D² (B, len(WINDOWS)).
+        """Take a sample of every arm, learn what has been waiting long enough, and return D² (B, `TESTS`).
 
         Args:
             r: what the observer says (B, n), nothing taken out.
@@ -199,9 +214,9 @@ class DoubtFilter:
         if r.shape != (self.count, self.layout.n) or not (np.isfinite(r).all() and np.isfinite(H).all()):
             raise InputError(f"doubt: r must be ({self.count}, {self.layout.n}) and finite, got shape {r.shape}")
         self.still = np.maximum(np.maximum(1.0 - np.abs(qd) / CREEPING, 0.0), self._release * self.still)
-        self._keep_sample(r, H, (self.still * self._friction()) ** 2)
-        self._followed += (H - self._followed) * (1.0 if self.samples == 0 else 1.0 - np.exp(-FOLLOW * self.sample))
-        self.samples += 1
+        share = 1.0 if self.samples == 0 else 1.0 - np.exp(-IMPACTS.follow * self.sample)
+        self._followed += (H - self._followed) * share
+        self._recent.keep(r, H, (self.still * self._friction()) ** 2)
         held = self._overruled(np.asarray(held, dtype=bool))
         if self.samples % BLOCK == 0:
             self._block(held)
@@ -211,15 +226,17 @@ class DoubtFilter:
         return self._test()
 
     def unsure(self) -> Array:
-        """Return how much (B, n) [N m] the doubt about θ may change what is felt within half a second: one deviation.
+        """Return how much (B, n) [N m] the doubt about θ may change what the quick channel feels: one deviation.
+
+        Older doubt is no change: that channel follows it (`IMPACTS`).
 
         The quick channel of a detector adds `DEVIATIONS` of it to its thresholds. A joint that stands although it
         should move is held by dry friction that nobody knows: with those deviations once its whole size.
         """
         p = self.layout.size
-        change = self._newest(1) - self._followed
+        change = self._recent.newest(1) - self._followed
         spread = ((change @ self.P[:, :p, :p]) * change).sum(axis=2)
-        return np.sqrt(np.maximum(spread, 0.0) + 0.25 * self._newest(2))
+        return np.sqrt(np.maximum(spread, 0.0) + 0.25 * self._recent.newest(2))
 
     def reopen(self, arms: NDArray[np.bool_]) -> None:
         """Let some arms (B,) doubt load and friction again as much as at the beginning; the estimate stays.
@@ -247,31 +264,16 @@ class DoubtFilter:
         """Whether alarms are overruled at present (B,): they lasted too long."""
         return np.asarray(self._open > 0.0)
 
-    def _newest(self, what: int) -> Array:
-        return np.asarray(self._rings[what][(self.samples - 1) % max(WINDOWS)])
-
-    def _keep_sample(self, *values: Array) -> None:
-        """Put a sample into the rings, and keep the sums over all windows."""
-        longest, at = max(WINDOWS), self.samples % max(WINDOWS)
-        for ring, total, value in zip(self._rings, self._sums, values, strict=True):
-            for k, length in enumerate(WINDOWS):
-                total[k] += value - ring[(self.samples - length) % longest]
-            ring[at] = value
-            if at == longest - 1:  # rounding errors of the running sums do not pile up
-                for k, length in enumerate(WINDOWS):
-                    total[k] = ring[longest - length :].sum(axis=0)
-
     def felt_columns(self, samples: int) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
         """Return columns (n, p) and the variance (n,) of the rest for the first arm: of the last change, and of now.
 
         The rest of a change within some samples is noise and joints that crept; that of the level also the offset.
         """
         # a model whose dry friction has the wrong sign is wrong by twice the friction
-        past = [(self.samples - 1 - k) % max(WINDOWS) for k in range(samples + 1)]
-        crept = 4.0 * self._rings[2][past, 0].max(axis=0)
+        crept = 4.0 * self._recent.past(2, 0, samples + 1)[:, 0].max(axis=0)
         white = self.unspanned.white**2
-        now, then = (self._rings[1][past[k], 0] for k in (0, -1))
-        return (now - then, 2.0 * white + crept), (now.copy(), white + self.unspanned.offset**2 + crept)
+        now, then = (self._recent.past(1, ago, 1)[0, 0] for ago in (0, samples))
+        return (now - then, 2.0 * white + crept), (now, white + self.unspanned.offset**2 + crept)
 
     def stretches(self, count: int, samples: int) -> list[tuple[Array, Array, Array]]:
         """Return means over the last stretches, oldest first: r (B, n), H (B, n, p), variance of sticking (B, n).
@@ -280,20 +282,17 @@ class DoubtFilter:
             count: how many stretches.
             samples: of each; all of them must lie within the longest window, and have been pushed.
         """
-        longest = max(WINDOWS)
-        if min(samples, count) < 1 or count * samples > min(longest, self.samples):
-            raise InputError(
-                f"doubt: {count} stretches of {samples} samples; there are {min(longest, self.samples)} samples"
-            )
+        there = min(self._recent.longest, self.samples)
+        if min(samples, count) < 1 or count * samples > there:
+            raise InputError(f"doubt: {count} stretches of {samples} samples; there are {there} samples")
         out = []
-        for k in range(count, 0, -1):
-            past = [(self.samples - 1 - i) % longest for i in range((k - 1) * samples, k * samples)]
-            r, H, stick = (ring[past].mean(axis=0) for ring in self._rings)
+        for k in range(count - 1, -1, -1):
+            r, H, stick = (self._recent.past(what, k * samples, samples).mean(axis=0) for what in range(3))
             out.append((r, H, stick))
         return out
 
     def flush(self) -> Array:
-        """Learn what waits, because nothing touched the arm; return D² (B, len(WINDOWS)) with that knowledge."""
+        """Learn what waits, because nothing touched the arm; return D² (B, `TESTS`) with that knowledge."""
         for waiting in self._waiting:
             self._learn(*waiting)
         self._waiting.clear()
@@ -301,10 +300,9 @@ class DoubtFilter:
 
     def interrupt(self) -> None:
         """Forget what was felt last, not what was learned: the next sample does not follow the last one."""
-        for ring in (*self._rings, *self._sums, self.still, self._followed):
-            ring[...] = 0.0
+        self._recent.clear()
+        self.still[...] = self._followed[...] = 0.0
         self._waiting.clear()
-        self.samples = 0
 
     def _friction(self) -> Array:
         """Dry friction (B, n) that a joint may have while it creeps: half of what is believed, and the doubt in it."""
@@ -313,8 +311,7 @@ class DoubtFilter:
         return 0.5 * (self._dry + np.abs(self.x[:, at])) + doubt
 
     def _block(self, held: NDArray[np.bool_]) -> None:
-        past = [(self.samples - 1 - k) % max(WINDOWS) for k in range(BLOCK)]
-        r, H, stick = (sum(ring[k] for k in past) / BLOCK for ring in self._rings)
+        r, H, stick = (self._recent.past(what, 0, BLOCK).mean(axis=0) for what in range(3))
         self._waiting.append((r, H, stick * STICK**2, np.full(self.count, 1.0)))
         self._forget(held)
         if len(self._waiting) > QUARANTINE:
@@ -353,17 +350,32 @@ class DoubtFilter:
 
     def _test(self) -> Array:
         n, p = self.layout.n, self.layout.size
+        r, H, stick = self._recent.means()  # (spans, B, …)
+        levels = len(WINDOWS)
         length = np.array(WINDOWS, dtype=np.float64)[:, None, None]
-        r, H, stick = (total / (length if total.ndim == 3 else length[..., None]) for total in self._sums)  # (4, B, …)
-        ahead = self._ahead  # what the offset was a second ago says something about now
-        e = r - (H @ self.x[:, :p, None])[..., 0] - ahead * self.x[:, p:]
-        PH = self.P[:, :p, :p] @ H.swapaxes(2, 3) + self.P[:, :p, p:] * ahead
-        S = H @ PH + (self.P[:, p:, :p] * ahead[:, None]) @ H.swapaxes(2, 3)
+        P = DOUBT_FACTOR * self.P[:, :p, :p]
+        white, offset, time = self.unspanned.white**2, self.unspanned.offset**2, self.unspanned.time
+        e = r - (H @ self.x[:, :p, None])[..., 0]
+        # level: what the offset was a second ago says something about now
+        ahead, now = self._ahead, H[:levels]
+        cross = now @ (self.P[:, :p, p:] * ahead)
+        S = now @ P @ now.swapaxes(2, 3) + cross + cross.swapaxes(2, 3)
         S += self.P[:, p:, p:] * (ahead[:, None] * ahead)
-        noise = self.unspanned.offset**2 * (1.0 - ahead**2) + self.unspanned.white**2 / length
-        S[:, :, range(n), range(n)] += noise + stick
-        found = (e * np.linalg.solve(S, e[..., None])[..., 0]).sum(axis=2)
-        return np.where(np.array(WINDOWS) <= self.samples, found.T, 0.0)
+        S[..., range(n), range(n)] += offset * (1.0 - ahead**2) + white / length + stick[:levels]
+        found = _squared(e[:levels] - ahead * self.x[:, p:], S)
+        # change: so much of the offset is new since then
+        since = self.sample * np.array(CHANGES, dtype=np.float64)[:, None, None]
+        new = 2.0 * offset * (1.0 - np.exp(-since / time)) + white * (1.0 / WINDOWS[0] + 1.0 / BLOCK)
+        moved = H[0] - H[levels:]
+        S = moved @ P @ moved.swapaxes(2, 3)
+        S[..., range(n), range(n)] += new + stick[0] + stick[levels:]
+        found = np.concatenate([found, _squared(e[0] - e[levels:], S)])
+        return np.where(self._recent.full(), found.T, 0.0)
+
+
+def _squared(e: Array, S: Array) -> Array:
+    """Return e' S⁻¹ e (...,) for e (..., n) and S (..., n, n)."""
+    return np.asarray((e * np.linalg.solve(S, e[..., None])[..., 0]).sum(axis=-1))
 
 
 def full_columns(layout: ErrorLayout, columns: Array, drives: Array) -> Array:

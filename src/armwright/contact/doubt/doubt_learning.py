@@ -7,9 +7,9 @@ tells
 
     white² + offset² = ⟨e(t)²⟩,   offset² e^(−LAG/FORGET) = ⟨e(t) e(t + LAG)⟩
 
-per joint. The second time with these, and what the windows and both channels of the quick detector say then makes the
-thresholds (`tail_margin`): `SLOW_SHARE` of the stated false alarms for the four windows together, the rest for the
-channels. Only what came after the filter was ready counts.
+per joint. The second time with these, and what the tests and both channels of the quick detector say then makes the
+thresholds (`tail_margin`): `SLOW_SHARE` of the stated false alarms for all tests together, the rest for the channels.
+Only what came after the filter was ready counts.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from armwright.contact.detectors.threshold_learning import (
     tail_margin,
 )
 from armwright.contact.detectors.two_speed import TwoSpeed, channel_runs
-from armwright.contact.doubt.doubt_filter import WINDOWS, Unspanned
-from armwright.contact.doubt.doubting_detector import DEVIATIONS, doubting_detector
+from armwright.contact.doubt.doubt_filter import Unspanned
+from armwright.contact.doubt.doubting_detector import DEVIATIONS, IMPACTS, doubting_detector
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ MOVING = 0.05
 LEAST_SHARE = 0.1
 """Least share of what is left that counts as offset, and as white: neither is ever nothing."""
 SLOW_SHARE = 0.75
-"""Share of the stated false alarms that the windows may cause: a hard contact passes thresholds of any size soon."""
+"""Share of the stated false alarms that the tests may cause: a hard contact passes thresholds of any size soon."""
 FORGET = 1.0
 """Time in which offsets are taken to be forgotten [s]."""
 
@@ -60,7 +60,7 @@ class DoubtFit:
 
     Attributes:
         unspanned: errors that the columns do not span.
-        limits: (4,) of D, the windows' thresholds.
+        limits: (`TESTS`,) of D, the thresholds of the tests.
         quick, slowly: (5, n) coefficients of the channels' thresholds, see `two_speed`.
         gain: of the observer [1/s]. rate: false alarms per hour that this was learned for. hours: of motion.
     """
@@ -130,10 +130,10 @@ def window_limits(
     rate: float = DEFAULT_FALSE_ALARMS,
     confidence: float = DEFAULT_CONFIDENCE,
 ) -> Array:
-    """Return the limits (4,) of D at which all windows together alarm at most `rate` times per hour.
+    """Return the limits (k,) of D at which all k tests together alarm at most `rate` times per hour.
 
     Args:
-        excess: D² (B, S, 4) each, of runs without contact after the filter was ready.
+        excess: D² (B, S, k) each, of runs without contact after the filter was ready.
         sample: time between samples [s].
         rate: [1/h].
         confidence: probability that the rate is not exceeded, as far as tails are exponential.
@@ -141,15 +141,15 @@ def window_limits(
     length = round(EVIDENCE_SECONDS / sample)
     levels = [np.sqrt(np.maximum(x, 0.0)) for x in excess]
     hours = sum(x.shape[0] * x.shape[1] for x in levels) * sample / 3600.0
-    peaks = [np.concatenate([block_peaks(x[..., k], length) for x in levels]) for k in range(len(WINDOWS))]
-    # what windows say is alike: they share one factor on their own usual peaks
+    peaks = [np.concatenate([block_peaks(x[..., k], length) for x in levels]) for k in range(levels[0].shape[2])]
+    # what tests say is alike: they share one factor on their own usual peaks
     usual = np.array([np.sqrt(np.mean(np.sort(p)[-max(1, len(p) // 20) :] ** 2)) for p in peaks])
     most = np.max([p / u for p, u in zip(peaks, usual, strict=True)], axis=0)
     return np.asarray(usual * max(1.0, tail_margin(most, hours, rate=rate, confidence=confidence)))
 
 
 def doubted_runs(
-    tau_ext: Array, unsure: Array, ref: Reference, dt: float, robot: Robot, first: int, kind: TwoSpeed | None = None
+    tau_ext: Array, unsure: Array, ref: Reference, dt: float, robot: Robot, first: int, kind: TwoSpeed = IMPACTS
 ) -> tuple[Runs, Runs]:
     """Return both channels of runs (B, T, n) from tick `first` on, less what the detector forgives anyway.
 
@@ -163,7 +163,7 @@ def doubted_runs(
         kind: of the channels.
     """
     out = []
-    for runs in channel_runs(tau_ext, ref, dt, robot, kind or TwoSpeed()):
+    for runs in channel_runs(tau_ext, ref, dt, robot, kind):
         size = np.maximum(runs.size - DEVIATIONS * unsure, 0.0)
         out.append(runs_of(size[:, first:], runs.features[:, :, first:]))
     return out[0], out[1]

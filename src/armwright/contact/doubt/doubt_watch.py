@@ -5,8 +5,10 @@ The monitors run in a compiled loop at the rate of the controller; between slice
 reads the observer's columns from the loop's memory, and writes back what it knows: θ̂, and how unsure it is. It is told
 means over a slice, which gear ripple disturbs less than single ticks.
 
-An alarm comes from the quick channel (the detector, every tick) or from the windows of the filter (every slice). While
+An alarm comes from the quick channel (the detector, every tick) or from the tests of the filter (every slice). While
 one lasts nothing is learned; one that lasts too long is overruled (`DoubtFilter.reopen`), and the detector forgets it.
+Until the filter is ready the quick channel says nothing: its thresholds are those of an arm that knows its model, and
+an alarm would keep it from getting to know it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from armwright.contact.doubt.doubt_filter import SAMPLE, WINDOWS, DoubtFilter, full_columns
+from armwright.contact.doubt.doubt_filter import SAMPLE, TESTS, DoubtFilter, full_columns
 from armwright.contact.doubt.model_columns import doubt_monitors
 from armwright.contact.monitor import Monitor, as_chain
 from armwright.contact.monitor_run import monitor_plan
@@ -45,8 +47,8 @@ class Watched(NamedTuple):
 
     Attributes:
         tau_ext: (B, T, n) with the errors taken out that were known by then.
-        level: (B, T) of detector and windows together, 1 at the threshold; 0 without both.
-        excess: (B, S, 4) D² of the windows.
+        level: (B, T) of detector and tests together, 1 at the threshold; 0 without both.
+        excess: (B, S, `TESTS`) D² of the tests.
         load: (B, S, 2) mass and its standard deviation [kg].
         still: (B, S, n) as in `DoubtFilter`. unsure: (B, S, n), what widened the detector's thresholds in a sample.
     """
@@ -63,7 +65,8 @@ class DoubtWatch:
     """Watches B arms of one model.
 
     Attributes:
-        filter: what is known of the model's errors. limits: (4,) of D, or None. ticks: in a sample.
+        filter: what is known of the model's errors. limits: (`TESTS`,) of D. ticks: in a sample.
+        ready: time [s] before which the quick channel says nothing.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class DoubtWatch:
         gain: float,
         detector: Monitor | None = None,
         limits: Array | None = None,
+        ready: float = 0.0,
     ) -> None:
         """Compile the monitors.
 
@@ -81,17 +85,18 @@ class DoubtWatch:
             dt: control period [s].
             gain: of the observer [1/s].
             detector: one of `doubting_detector`, the quick channel.
-            limits: (4,) of D = √D² above which a window alarms.
+            limits: (`TESTS`,) of D = √D² above which a test alarms; none of them does by default.
+            ready: time [s] since the beginning, or since `restart`, before which the detector says nothing.
         """
-        self.filter, robot = doubt, doubt.robot
+        self.filter, self.ready, robot = doubt, ready, doubt.robot
         self.ticks = sample_ticks(dt)
         if abs(self.ticks * dt - doubt.sample) > 1e-9:
             raise InputError(
                 f"doubt: a filter for samples of {doubt.sample:g} s cannot watch at {dt:g} s; {self.ticks * dt:g} s fit"
             )
-        if limits is not None and (np.shape(limits) != (len(WINDOWS),) or not (np.asarray(limits) > 0.0).all()):
-            raise InputError(f"doubt: limits must be {len(WINDOWS)} positive numbers, got {limits!r:.80}")
-        self.limits = np.full(len(WINDOWS), np.inf) if limits is None else np.asarray(limits, dtype=np.float64)
+        if limits is not None and (np.shape(limits) != (TESTS,) or not (np.asarray(limits) > 0.0).all()):
+            raise InputError(f"doubt: limits must be {TESTS} positive numbers, got {limits!r:.80}")
+        self.limits = np.full(TESTS, np.inf) if limits is None else np.asarray(limits, dtype=np.float64)
         self.chain = as_chain([*doubt_monitors(robot, gain), *([] if detector is None else [detector])])
         keep = ("residual", "tau_ext", *([] if detector is None else ["level"]))
         self._refs = detector is not None
@@ -128,7 +133,7 @@ class DoubtWatch:
             raise InputError("doubt: a detector needs the reference of the motion")
         count = len(t) // self.ticks
         wide, narrow = (B, count * self.ticks), (B, count)
-        shapes = ((*wide, n), wide, (*narrow, len(WINDOWS)), (*narrow, 2), *[(*narrow, n)] * 2)
+        shapes = ((*wide, n), wide, (*narrow, TESTS), (*narrow, 2), *[(*narrow, n)] * 2)
         out = Watched(*(np.zeros(shape) for shape in shapes))
         for s in range(count):
             part = slice(s * self.ticks, (s + 1) * self.ticks)
@@ -137,7 +142,8 @@ class DoubtWatch:
             out.unsure[:, s] = self.filter.unsure()
             rows, _ = self._loop.run(self.ticks, shared=np.concatenate(common, axis=1), lanes=lanes)
             out.tau_ext[:, part] = rows[..., n : 2 * n]
-            out.level[:, part] = np.maximum(rows[..., 2 * n] if self._refs else 0.0, self._slow[:, None])
+            quick = rows[..., 2 * n] if self._refs and not self._early else 0.0
+            out.level[:, part] = np.maximum(quick, self._slow[:, None])
             out.excess[:, s] = self._told(
                 rows[..., :n].mean(axis=1), qd[:, part][:, -1], None if held is None else held[:, s]
             )
@@ -146,9 +152,14 @@ class DoubtWatch:
             out.still[:, s] = self.filter.still
         return out
 
+    @property
+    def _early(self) -> bool:
+        """Whether the sample that comes next begins before the filter is ready."""
+        return self.filter.samples * self.filter.sample < self.ready
+
     def _told(self, r: Array, qd: Array, elsewhere: NDArray[np.bool_] | None) -> Array:
-        """Tell the filter a sample and the loop what the filter knows; return D² (B, 4)."""
-        B, n, loop = self.filter.count, self.filter.layout.n, self._loop
+        """Tell the filter a sample and the loop what the filter knows; return D² (B, `TESTS`)."""
+        B, n, loop, early = self.filter.count, self.filter.layout.n, self._loop, self._early
         now = loop.get("memory_1_columns").reshape(B, n, -1), loop.get("memory_1_drives").reshape(B, 3, n)
         before = self._columns or now
         columns, drives = (0.5 * (x + y) for x, y in zip(before, now, strict=True))
@@ -158,14 +169,15 @@ class DoubtWatch:
             self.kept.append((r.copy(), full_columns(self.filter.layout, columns, drives)))
         if self._refs:
             active = loop.get(f"memory_{DETECTOR}_active")
-            held = held | (active[:, 0] > 0.0)
+            held = held | ((active[:, 0] > 0.0) & (not early))
         excess = self.filter.push(r, columns, drives, qd, held)
         self._slow = (np.sqrt(np.maximum(excess, 0.0)) / self.limits).max(axis=1)
         loop.set("memory_1_theta", self.filter.theta)
         if self._refs:
             loop.set(f"memory_{DETECTOR}_unsure", self.filter.unsure())
-            if self.filter.overruled.any():
-                loop.set(f"memory_{DETECTOR}_active", np.where(self.filter.overruled[:, None], 0.0, active))
+            silent = self.filter.overruled | early
+            if silent.any():
+                loop.set(f"memory_{DETECTOR}_active", np.where(silent[:, None], 0.0, active))
         return excess
 
 

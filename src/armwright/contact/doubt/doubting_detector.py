@@ -3,7 +3,9 @@
 
 It is `two_speed_detector` with one more memory, ``unsure`` (n,) [N m]: one standard deviation of what the doubt about
 the model's errors may change within the time in which the offset is followed. Whoever estimates the errors writes it
-(`doubt_filter.DoubtFilter.unsure`); while it is zero, this is the two-speed detector.
+(`doubt_filter.DoubtFilter.unsure`); while it is zero, this is a two-speed detector.
+
+It only has to notice what comes quickly (`IMPACTS`): whoever estimates the errors tests for the rest.
 """
 
 from __future__ import annotations
@@ -27,6 +29,11 @@ if TYPE_CHECKING:
 DEVIATIONS = 4.0
 """Standard deviations of the doubt that are added to a threshold: 1 of 16,000 normal numbers is larger."""
 
+IMPACTS = TwoSpeed(follow=20.0)
+"""Its channels: what came within 50 ms. Errors of load and links need tenths of a second to change, so thresholds can
+be a third of those of a detector that looks back for half a second, and hard contacts are noticed as soon as by an arm
+that trusts its model."""
+
 
 def _widened(plain: Callable[..., Outputs]) -> Callable[..., Outputs]:
     """Return the detector's function of one tick with one more memory, ``unsure`` (n,), added to the thresholds."""
@@ -48,9 +55,9 @@ def _raised(rows: Traced, unsure: Traced) -> Traced:
 
 
 def doubting_detector(
-    quick: ArrayLike, slowly: ArrayLike, *, kind: TwoSpeed | None = None, release: float = THRESHOLD_RELEASE_SHARE
+    quick: ArrayLike, slowly: ArrayLike, *, kind: TwoSpeed = IMPACTS, release: float = THRESHOLD_RELEASE_SHARE
 ) -> Monitor:
-    """Return the two-speed detector with a memory ``unsure`` (n,) that widens its thresholds; see the module text."""
+    """Return a two-speed detector with a memory ``unsure`` (n,) that widens its thresholds; see the module text."""
     plain = two_speed_detector(quick, slowly, kind=kind, release=release)
     memory = {**plain.memory, "unsure": 0.0}
     return Monitor(
