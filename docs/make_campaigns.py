@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Put figures of campaigns into the documentation: ``python docs/make_campaigns.py isolation [--from FOLDER]``.
 
-Each word is a figure of howto/explore.md, made of the campaigns that `FIGURES` names. Run those first, each by
+Each word is a figure of a page, made of the campaigns that `FIGURES` names. Run those first, each by
 ``armwright campaign run docs/campaigns/NAME.toml``; ``--from`` says where their folders are, docs/campaigns by default.
 Figures are never typed by hand.
 """
@@ -18,6 +18,7 @@ import numpy as np
 from armwright.campaigns import open_store
 from armwright.campaigns.compare_explorations import comparison_of
 from armwright.campaigns.kinds.detection_kind import column, study_of
+from armwright.campaigns.kinds.detection_kind import summary as detection_summary
 from armwright.campaigns.kinds.isolation_kind import summary as isolation_summary
 from armwright.campaigns.kinds.learning_kind import summary as learning_summary
 from armwright.campaigns.summary import results
@@ -26,7 +27,7 @@ from armwright.exploration.grid.compare_worlds import draw_comparison
 from armwright.statistics import rate, share
 
 DOCS = Path(__file__).resolve().parent
-PAGE = DOCS / "howto" / "explore.md"
+EXPLORE, DETECT = DOCS / "howto" / "explore.md", DOCS / "howto" / "detect.md"
 MEDIANS = ("contacts", "impulse_ns", "largest_force_n", "largest_force_n_p95", "tool_path_m", "arrival_s")
 FINAL = ("unreachable", "boxed in")
 
@@ -218,6 +219,70 @@ def rooms(stores: list[Any]) -> list[str]:
     return [*rows_of(heads, table), "", closing]
 
 
+WORLD_WORDS = {
+    "load": "unknown load, 0–3 kg",
+    "coulomb": "missing Coulomb friction, up to 5 N m",
+    "both": "both",
+    "friction": "friction × 1–1.4",
+}
+
+
+def doubt(stores: list[Any]) -> list[str]:
+    """False alarms, slow pushes and loads of arms that doubt their model, an arm per column."""
+    columns = []
+    for store in stores:
+        table = results(store)[0]
+        found = detection_summary(table)
+        (whole,) = found["detectors"]
+        alarms, slow = whole["false_alarms_per_hour"], whole["delay_median_s"]
+        (curve,) = study_of(table, store.plan.settings).curves
+        late = curve.point(0).missed
+        loads = {row["world"]: row for row in found["loads"]}
+        seen = "below" if whole["false_alarms"] == 0 else f"{alarms['value']:.2g}, {alarms['low']:.2g} to"
+        high = f"{slow['high'] * 1e3:.0f}" if np.isfinite(slow["high"]) else "–"
+        columns.append(
+            [f"{row['false_alarms']} in {row['hours']:.1f} h" for row in found["worlds"]]
+            + [
+                f"{seen} {alarms['high']:.2g}",
+                f"{slow['value'] * 1e3:.0f} [{slow['low'] * 1e3:.0f}, {high}]",
+                f"{100 * late.value:.1f} [{100 * late.low:.1f}, {100 * late.high:.1f}]",
+                *(
+                    f"{row['rms_kg']:.2f}; {100 * row['held']['value']:.0f} [{100 * row['held']['low']:.0f}, "
+                    f"{100 * row['held']['high']:.0f}]"
+                    for row in loads.values()
+                ),
+            ]
+        )
+    worlds = [WORLD_WORDS[row["world"]] for row in found["worlds"]]
+    names = [f"false alarms, {world}" for world in worlds]
+    names += ["all, per hour", "slow push: median [ms]", "slow push: not within 1 s [%]"]
+    names += [f"load after 6 s, {world}: rms [kg]; interval held [%]" for world in worlds]
+    heads = " | ".join(["95 % intervals are exact", *(f"{arm_of(store)} ({store.plan.seed})" for store in stores)])
+    settings = stores[0].plan.settings
+    pushes = sum(int((np.array(results(store)[0]["met"].to_pylist()) == "contact").sum()) for store in stores)
+    closing = f"{settings['moves']} chains per arm, {pushes} pushes in all; seeds in brackets."
+    return [*rows_of(heads, [list(row) for row in zip(names, *columns, strict=True)]), "", closing]
+
+
+def arm_of(store: Any) -> str:
+    """Name of a campaign's arm."""
+    return str(store.plan.settings.get("robot", "ur5-kufieta-c"))
+
+
+def doubt_walls(stores: list[Any]) -> list[str]:
+    """Hard walls met by arms without load and friction errors, doubting or not."""
+    rows = []
+    for store in stores:
+        cells = [store.plan.settings["preset"], store.plan.seed]
+        curves = {curve.detector: curve for curve in study_of(results(store)[0], store.plan.settings).curves}
+        for name in ("two-speed", "doubt"):
+            delay, missed = curves[name].point(0).delay, int(np.isinf(curves[name].delays).sum())
+            cells.append(f"{1e3 * delay.value:.1f} [{1e3 * delay.low:.1f}, {1e3 * delay.high:.1f}]")
+            cells.append(f"{missed} of {len(curves[name].delays)}")
+        rows.append(cells)
+    return rows_of("preset | seed | two-speed: median [ms] | missed | doubt: median [ms] | missed", rows)
+
+
 FIGURES = {
     "rooms": (rooms, ("rooms",)),
     "worlds": (worlds, ("worlds-grid",)),
@@ -228,6 +293,8 @@ FIGURES = {
     "certainty": (certainty, ("isolation-links", "isolation-light")),
     "plants": (plants, ("isolation-plants",)),
     "arm-worlds": (arm_worlds, ("worlds-arm",)),
+    "doubt": (doubt, ("doubt-ur5", "doubt-ur10e", "doubt-panda", "doubt-xarm7", "doubt-irb140")),
+    "doubt-walls": (doubt_walls, ("doubt-wall-torque", "doubt-wall-cb3", "doubt-wall-e-series")),
 }
 
 if __name__ == "__main__":
@@ -238,7 +305,8 @@ if __name__ == "__main__":
         if store.missing():
             sys.exit(f"{store.folder}: not done; go on with: armwright campaign resume {store.folder}")
     begin, end = f"<!-- {word}: begin -->", f"<!-- {word}: end -->"
-    before, rest = PAGE.read_text(encoding="utf-8").split(begin)
+    page = DETECT if word.startswith("doubt") else EXPLORE
+    before, rest = page.read_text(encoding="utf-8").split(begin)
     runs = [f"armwright campaign run docs/campaigns/{name}.toml" for name in names]
     table = "\n".join(["```sh", *runs, f"python docs/make_campaigns.py {word}", "```", "", *make(opened)])
-    PAGE.write_text(f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}", encoding="utf-8")
+    page.write_text(f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}", encoding="utf-8")

@@ -84,6 +84,35 @@ def test_no_free_point_is_nearer_and_the_exit_is_on_the_surface(part):
         assert not free.any(), (number, np.argwhere(free)[:3])
 
 
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.parametrize("part", range(4))
+def test_depth_is_that_of_brute_force(part):
+    """Of 4,000 points on every surface those in no other shape: none is nearer than the exit; some hardly farther."""
+    from scipy.spatial import cKDTree
+
+    for number in range(part, len(UNIONS), 4):
+        count, kinds, side = UNIONS[number]
+        rng = np.random.default_rng([25, number])
+        shapes = tuple(random_shape(rng, f"s{k}", kinds, side, 0.3) for k in range(count))
+        large = union_of(shapes).grown
+        X = points_in(rng, shapes, 200, side + 0.15)
+        free = []
+        for shape in large:
+            foot = rng.uniform(-side - 0.3, side + 0.3, (4000, 3))
+            for _ in range(4):  # onto the surface, along the gradient of the distance
+                steps = 1e-7 * np.eye(3)
+                slope = [(beyond(shape, foot + h) - beyond(shape, foot - h)) / 2e-7 for h in steps]
+                foot = foot - beyond(shape, foot)[:, None] * np.transpose(slope)
+            foot = foot[np.abs(beyond(shape, foot)) < 1e-12]
+            free.append(foot[np.min([beyond(other, foot) for other in large], axis=0) > -1e-12])
+        nearest, _ = cKDTree(np.concatenate(free)).query(X)
+        depth = exits(shapes, X)[0] + WELD
+        assert (depth <= nearest + 1e-9).all(), (number, float((depth - nearest).max()))
+        here = np.abs(X).max(axis=1) < side + 0.2  # creases of endless shapes lie far beyond the samples
+        assert np.median((nearest - depth)[here]) < 0.01, number
+
+
 @pytest.mark.parametrize("name", wall_rooms())
 def test_force_leads_to_the_surface_and_never_deeper(name):
     shapes, rng = wall_rooms()[name], np.random.default_rng(1)
