@@ -197,3 +197,17 @@ def test_one_mark_is_no_verdict():
     assert not doubt.confirmed.any(), "a contact that was there with 10 % confirms nothing"
     two = one.with_contact(place + 0.01, np.ones(1), True, 1, q0 + 0.6, q0[None])
     assert two.shut(q1[None]) and two.arm(margin=0.0, trust="confirmed").clearance(q1) < 0.0
+
+
+@pytest.mark.parametrize("name", ["xarm7", "ur5"])
+def test_an_arm_that_felt_nothing_is_not_in_its_own_way(name):
+    """Start and goal are free as far as an arm knows that knows nothing but itself, however folded it is there."""
+    arm, rng, margin = load(name), np.random.default_rng(3), ArmTask().margin
+    low, high = np.maximum(arm.lower, -2.5), np.minimum(arm.upper, 2.5)
+    pairs = []
+    for _ in range(60):
+        q = rng.uniform(low, high, (2, arm.n))
+        known = empty_map(arm, q[0], q[1:], margin)
+        pairs.append(len(known.pairs))
+        assert not known.arm(margin=margin)(q).any()
+    assert max(pairs) > 0, "links are still kept apart where they can be"

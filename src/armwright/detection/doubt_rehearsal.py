@@ -174,7 +174,7 @@ def rehearse_doubt(
         length = found.tau_ext.shape[1]
         ref = type(b.ref)(*(part[:length] for part in b.ref))
         unsure = np.repeat(found.unsure, ticks, axis=1)
-        pair = doubted_runs(found.tau_ext, unsure, ref, dt, robot, first * ticks)
+        pair = doubted_runs(found.felt(), unsure, ref, dt, robot, first * ticks)
         felt.append((merged(None, pair[0]), merged(None, pair[1])))
         refs.append(type(b.ref)(*(part[first * ticks :] for part in ref)))
         hours += each * (length - first * ticks) * dt / 3600.0

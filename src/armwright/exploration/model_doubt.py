@@ -93,7 +93,7 @@ class Errors(NamedTuple):
 
 def errors_of(robot: Robot, layout: ErrorLayout, known: KnownErrors) -> Errors:
     """Return what is clearly wrong with a model, from the first arm of an estimate."""
-    theta, std = known.theta[0], np.sqrt(np.diagonal(known.covariance[0]))
+    theta, std = known.theta[0], known.std()[0]
     dry, doubt = theta[layout.coulomb], std[layout.coulomb]
     clear = [j for j in range(robot.n) if abs(dry[j]) > CLEAR * doubt[j]]
     return Errors(

@@ -69,6 +69,8 @@ HUBER = 6.7
 """Expected squared innovation per joint above which a block is weighed down."""
 WALK_LOAD, WALK_FRICTION = 0.03, 0.02
 """Random walk per √s: of the load [share of a kilogram], of friction [share of what it may be]."""
+TOLD_FACTOR = 1.5
+"""The same for errors that are told with their interval, which is to hold as often as it says."""
 STARVED, OPEN = 4.0, 3.0
 """Seconds without anything learned after which an alarm is overruled, and for how long: the quarantine and two more."""
 REMEMBER = 10.0
@@ -107,6 +109,10 @@ class KnownErrors(NamedTuple):
 
     theta: Array
     covariance: Array
+
+    def std(self) -> Array:
+        """Return the standard deviation (B, p) of every error, as it is told."""
+        return np.sqrt(TOLD_FACTOR * np.diagonal(self.covariance, axis1=1, axis2=2))
 
 
 class DoubtFilter:
@@ -195,7 +201,7 @@ class DoubtFilter:
     @property
     def load_std(self) -> Array:
         """Standard deviation (B,) of the load's mass [kg], widened where innovations are larger than expected."""
-        return np.sqrt(self.P[:, 0, 0] * self.surprise)
+        return np.sqrt(TOLD_FACTOR * self.P[:, 0, 0] * self.surprise)
 
     # -- a sample ------------------------------------------------------------------------------------------------------
 

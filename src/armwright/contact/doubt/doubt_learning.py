@@ -154,7 +154,7 @@ def doubted_runs(
     """Return both channels of runs (B, T, n) from tick `first` on, less what the detector forgives anyway.
 
     Args:
-        tau_ext: with the known errors taken out.
+        tau_ext: with the known errors taken out, without jumps of the estimate (`Watched.felt`).
         unsure: (B, T, n) one deviation of the doubt, at every tick.
         ref: of T ticks.
         dt: [s].

@@ -8,7 +8,8 @@ means over a slice, which gear ripple disturbs less than single ticks.
 An alarm comes from the quick channel (the detector, every tick) or from the tests of the filter (every slice). While
 one lasts nothing is learned; one that lasts too long is overruled (`DoubtFilter.reopen`), and the detector forgets it.
 Until the filter is ready the quick channel says nothing: its thresholds are those of an arm that knows its model, and
-an alarm would keep it from getting to know it.
+an alarm would keep it from getting to know it. Nor does it when the estimate jumps, as it does with everything that is
+learned: the offset that the channel follows jumps along, because nothing was felt.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class Watched(NamedTuple):
         excess: (B, S, `TESTS`) D² of the tests.
         load: (B, S, 2) mass and its standard deviation [kg].
         still: (B, S, n) as in `DoubtFilter`. unsure: (B, S, n), what widened the detector's thresholds in a sample.
+        jumps: (B, S, n) by how much `tau_ext` fell after a sample because the estimate changed [N m].
     """
 
     tau_ext: Array
@@ -59,6 +61,13 @@ class Watched(NamedTuple):
     load: Array
     still: Array
     unsure: Array
+    jumps: Array
+
+    def felt(self) -> Array:
+        """Return `tau_ext` (B, T, n) without the jumps of the estimate: what the quick channel looks at."""
+        before = np.cumsum(self.jumps, axis=1) - self.jumps
+        ticks = self.tau_ext.shape[1] // max(1, before.shape[1])
+        return np.asarray(self.tau_ext + np.repeat(before, ticks, axis=1))
 
 
 class DoubtWatch:
@@ -133,7 +142,7 @@ class DoubtWatch:
             raise InputError("doubt: a detector needs the reference of the motion")
         count = len(t) // self.ticks
         wide, narrow = (B, count * self.ticks), (B, count)
-        shapes = ((*wide, n), wide, (*narrow, TESTS), (*narrow, 2), *[(*narrow, n)] * 2)
+        shapes = ((*wide, n), wide, (*narrow, TESTS), (*narrow, 2), *[(*narrow, n)] * 3)
         out = Watched(*(np.zeros(shape) for shape in shapes))
         for s in range(count):
             part = slice(s * self.ticks, (s + 1) * self.ticks)
@@ -144,9 +153,11 @@ class DoubtWatch:
             out.tau_ext[:, part] = rows[..., n : 2 * n]
             quick = rows[..., 2 * n] if self._refs and not self._early else 0.0
             out.level[:, part] = np.maximum(quick, self._slow[:, None])
+            known = self.filter.theta.copy()
             out.excess[:, s] = self._told(
                 rows[..., :n].mean(axis=1), qd[:, part][:, -1], None if held is None else held[:, s]
             )
+            out.jumps[:, s] = self._jumped(known, rows[:, -1, n : 2 * n])
             out.level[:, part.stop - 1] = np.maximum(out.level[:, part.stop - 1], self._slow)
             out.load[:, s, 0], out.load[:, s, 1] = self.filter.theta[:, 0], self.filter.load_std
             out.still[:, s] = self.filter.still
@@ -159,7 +170,7 @@ class DoubtWatch:
 
     def _told(self, r: Array, qd: Array, elsewhere: NDArray[np.bool_] | None) -> Array:
         """Tell the filter a sample and the loop what the filter knows; return D² (B, `TESTS`)."""
-        B, n, loop, early = self.filter.count, self.filter.layout.n, self._loop, self._early
+        B, n, loop = self.filter.count, self.filter.layout.n, self._loop
         now = loop.get("memory_1_columns").reshape(B, n, -1), loop.get("memory_1_drives").reshape(B, 3, n)
         before = self._columns or now
         columns, drives = (0.5 * (x + y) for x, y in zip(before, now, strict=True))
@@ -167,18 +178,32 @@ class DoubtWatch:
         held = self._slow >= 1.0 if elsewhere is None else (self._slow >= 1.0) | elsewhere
         if self.kept is not None:
             self.kept.append((r.copy(), full_columns(self.filter.layout, columns, drives)))
+        self._silent = np.full(B, self._early)
         if self._refs:
-            active = loop.get(f"memory_{DETECTOR}_active")
-            held = held | ((active[:, 0] > 0.0) & (not early))
+            held = held | ((loop.get(f"memory_{DETECTOR}_active")[:, 0] > 0.0) & ~self._silent)
         excess = self.filter.push(r, columns, drives, qd, held)
+        self._silent |= self.filter.overruled
         self._slow = (np.sqrt(np.maximum(excess, 0.0)) / self.limits).max(axis=1)
-        loop.set("memory_1_theta", self.filter.theta)
-        if self._refs:
-            loop.set(f"memory_{DETECTOR}_unsure", self.filter.unsure())
-            silent = self.filter.overruled | early
-            if silent.any():
-                loop.set(f"memory_{DETECTOR}_active", np.where(silent[:, None], 0.0, active))
         return excess
+
+    def _jumped(self, known: Array, tau_ext: Array) -> Array:
+        """Tell the loop the estimate; return by how much tau_ext (B, n) of the last tick falls, θ̂ having been `known`.
+
+        The offset of the quick channel falls by as much. Where the channel is silent it forgets all that it felt.
+        """
+        loop, columns = self._loop, self._columns
+        assert columns is not None  # a sample was told
+        loop.set("memory_1_theta", self.filter.theta)
+        change = (self.filter.theta - known)[..., None]
+        jump = np.asarray((full_columns(self.filter.layout, *columns) @ change)[..., 0])
+        if self._refs:
+            bias, low, active = (loop.get(f"memory_{DETECTOR}_{name}") for name in ("bias", "low", "active"))
+            silent = self._silent[:, None]
+            loop.set(f"memory_{DETECTOR}_bias", np.where(silent, tau_ext, bias) - jump)
+            loop.set(f"memory_{DETECTOR}_low", np.where(silent, 0.0, low))
+            loop.set(f"memory_{DETECTOR}_active", np.where(silent, 0.0, active))
+            loop.set(f"memory_{DETECTOR}_unsure", self.filter.unsure())
+        return jump
 
 
 def residual_with(

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
     from armwright.types import Outputs, Traced
 
-DEVIATIONS = 4.0
-"""Standard deviations of the doubt that are added to a threshold: 1 of 16,000 normal numbers is larger."""
+DEVIATIONS = 6.0
+"""Standard deviations of the doubt that are added to a threshold. What a joint that sticks lets go is no normal number:
+with 4 it raised false alarms when an arm stopped."""
 
 IMPACTS = TwoSpeed(follow=20.0)
 """Its channels: what came within 50 ms. Errors of load and links need tenths of a second to change, so thresholds can

@@ -209,7 +209,8 @@ def explore_arm(
         task.margin,
         noise,
     )
-    run = ArmRun(job, session, empty_map(believed, q0, goals), reach_grid(believed), reaction, budget, progress)
+    known = empty_map(believed, q0, goals, task.margin)
+    run = ArmRun(job, session, known, reach_grid(believed), reaction, budget, progress)
     run.doubt = doubt_of(setup, session)
     run.drive()
     settings = said(setup, watch, there) | {

@@ -12,7 +12,7 @@ import numpy as np
 from armwright.kinematics import fk_all
 from armwright.planning.grid.grid_map import FELT, FREE, UNKNOWN
 from armwright.planning.joint.whole_arm import KnownArm
-from armwright.planning.obstacles import contact_capsules, spheres
+from armwright.planning.obstacles import SEAM, contact_capsules, spheres
 from armwright.world.arm_capsules import LinkCapsules
 from armwright.world.segments import segment_segment
 
@@ -200,10 +200,11 @@ class TouchMap:
         return out.reshape(P.shape[:-1])
 
 
-def empty_map(robot: Robot, q: Array, goals: Array) -> TouchMap:
+def empty_map(robot: Robot, q: Array, goals: Array, margin: float = 0.0) -> TouchMap:
     """Return the map of an arm that knows nothing but itself, at configuration q (n,).
 
-    Links three or more joints apart are kept apart where they are so at q and at the goals (m, n).
+    Links three or more joints apart are kept apart where they are so at q and at the goals (m, n), by more than the
+    margin [m] that plans keep: where an arm may stand is not for its own links to forbid.
     """
     links = contact_capsules(robot)
     ends, r, m = ends_at(robot, links, np.vstack([q, goals])), links.radius, len(links.body)
@@ -211,7 +212,7 @@ def empty_map(robot: Robot, q: Array, goals: Array) -> TouchMap:
     for i in range(m):
         for j in range(i + 1, m):
             if abs(int(links.body[i]) - int(links.body[j])) >= 3 and all(
-                segment_segment(*row[i], *row[j]) > r[i] + r[j] for row in ends
+                segment_segment(*row[i], *row[j]) > r[i] + r[j] + margin + SEAM for row in ends
             ):
                 pairs.append((i, j))
     n = robot.n
