@@ -24,12 +24,14 @@ from armwright.contact.doubt.doubt_watch import DoubtWatch, residual_with, sampl
 from armwright.contact.doubt.doubting_detector import doubting_detector
 from armwright.contact.doubt.model_errors import weight_scale
 from armwright.contact.doubt.recent_samples import RecentSamples, Span
+from armwright.contact.monitor import Monitor
 from armwright.contact.monitor_run import run_monitors
 from armwright.contact.observers import momentum_observer
 from armwright.detection import Spread, study_law, ur5_sensors
 from armwright.detection.chained_moves import move_chain
 from armwright.detection.study_runs import StudyBench
 from armwright.errors import InputError
+from armwright.motion.trajectory import Reference
 
 LOADS, MISSING, COUNT = (0.0, 2.0), 2.0, 10
 UNSPANNED = Unspanned(np.full(6, 0.2), np.ones(6), np.full(6, 0.4))
@@ -126,6 +128,22 @@ def test_until_an_arm_knows_itself_it_learns_as_if_it_had_no_quick_channel():
     np.testing.assert_array_equal(said.load[:, :ready], plain.load[:, :ready])
     assert said.level[:, :6000].max() == 0.0 and (said.level[:, 6000:] >= 1.0).any(axis=1).all()
     assert np.abs(said.load[:, ready:] - plain.load[:, ready:]).max() > 0.0  # then alarms stop it
+
+
+def test_the_quick_channel_does_not_feel_what_the_filter_learns():
+    """Its level is that of a channel which is given what was felt; the compensated torque itself jumps."""
+    b = runs(2.0)
+    rows = np.array([np.full(6, 1e6), *np.zeros((4, 6))])  # never an alarm, and the doubt does not matter
+    doubt = DoubtFilter(ignorant(), COUNT, unspanned=UNSPANNED)
+    said = DoubtWatch(doubt, 1e-3, 100.0, doubting_detector(rows, rows)).run(b.time, b.q, b.qd, b.tau, b.ref)
+    ticks, level = said.tau_ext.shape[1], {}
+    ref = Reference(*(part[:ticks] for part in b.ref))
+    for name, tau in (("felt", said.felt()), ("tau_ext", said.tau_ext)):
+        given = Monitor("given", lambda tau: {"tau_ext": tau}, outputs=("tau_ext",))
+        chain = [given, doubting_detector(rows, rows)]
+        level[name] = run_monitors(chain, arm(), b.time[:ticks], tau, tau, tau, ref, keep=("level",))["level"]
+    np.testing.assert_allclose(said.level, level["felt"].reshape(said.level.shape), rtol=1e-3, atol=1e-8)
+    assert np.abs(level["tau_ext"] - level["felt"]).max() > 0.1 * level["felt"].max()
 
 
 @pytest.mark.parametrize("begin", [6000, 6800])
