@@ -23,7 +23,7 @@ from armwright.contact.doubt.doubt_learning import DoubtFit, learned_unspanned, 
 from armwright.contact.doubt.doubt_watch import DoubtWatch, residual_with, sample_ticks
 from armwright.contact.doubt.doubting_detector import doubting_detector
 from armwright.contact.doubt.model_errors import weight_scale
-from armwright.contact.doubt.recent_samples import RecentSamples, Span
+from armwright.contact.doubt.recent_samples import PastSpan, RecentSamples
 from armwright.contact.monitor import Monitor
 from armwright.contact.monitor_run import run_monitors
 from armwright.contact.observers import momentum_observer
@@ -163,7 +163,7 @@ def test_a_contact_that_grows_in_motion_shows_in_the_change_before_it_shows_in_t
 
 
 def test_means_of_the_past_are_what_they_say():
-    rng, spans = np.random.default_rng(11), [Span(0, 1), Span(0, 7), Span(3, 4), Span(6, 2)]
+    rng, spans = np.random.default_rng(11), [PastSpan(0, 1), PastSpan(0, 7), PastSpan(3, 4), PastSpan(6, 2)]
     x, recent = rng.normal(size=(60, 2, 3)), RecentSamples(spans, 2, [(3,)])
     for k, sample in enumerate(x):
         recent.keep(sample)

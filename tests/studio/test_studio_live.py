@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
 
@@ -13,6 +14,7 @@ import armwright as aw
 from armwright.errors import InputError
 from armwright.robot.load import robots
 from armwright.studio.arm_view import look
+from armwright.studio.live_arm import LiveArm
 from armwright.studio.pulled_arm import LAWS, PULL_RATE, Choice, PulledArm, posture
 from armwright.studio.studio_state import MOST_STUDIO_JOBS, Jobs
 from armwright.studio.touch_beliefs import Moment, hidden_force, judge, radius_of
@@ -98,6 +100,28 @@ def test_payload_is_felt_where_the_controller_does_not_know_it(robot):
     q = np.array(plant.live.q)
     weight = -aw.jacobian(robot, q)[2] * 2.0 * 9.81
     np.testing.assert_allclose(plant.live.outputs["tau_ext"], weight, atol=0.05)
+
+
+@pytest.mark.parametrize("payload", [0.0, 2.0])
+def test_an_arm_that_sways_tells_a_load_that_its_controller_does_not_know(robot, payload):
+    arm = LiveArm(robot, lambda _: None, Choice(knows=False))
+    try:
+        for action in (
+            lambda: arm.pause(0.0),
+            lambda: arm.become(payload=payload),
+            lambda: arm.move("sway"),
+            lambda: arm.step(round(5.0 * PULL_RATE)),
+        ):
+            arm.order(action).result()
+        now = arm.order(arm.moment).result()
+    finally:
+        arm.close()
+    assert judge(robot, now)["doubt"] == now.doubt
+    if payload == 0.0:
+        assert now.doubt == ""
+        return
+    told = re.fullmatch(r"the arm carries ([\d.]+) ± ([\d.]+) kg more than its model", now.doubt)
+    assert told and abs(float(told[1]) - payload) <= float(told[2]) < 1.0
 
 
 def test_friction_hides_what_the_joints_hold(plants, robot):

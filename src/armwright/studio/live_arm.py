@@ -24,6 +24,7 @@ from armwright.contact.isolation.torque_change import CHANGE_WINDOW, GAP_BEFORE_
 from armwright.errors import ArmwrightError, InputError
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Signal
+from armwright.studio.live_doubt import LiveDoubt
 from armwright.studio.pulled_arm import PULL_RATE, Choice, PulledArm, inside, posture
 from armwright.studio.touch_beliefs import Moment
 
@@ -79,6 +80,11 @@ GOAL_FILTER_RATE = 4.0  # [rad/s] of the filter that leads the reference to a go
 SWAY, SWAY_RATE = 0.25, 0.8  # [rad], [rad/s] of the motion "sway"
 
 
+def doubt_of(plant: PulledArm) -> LiveDoubt | None:
+    """Return what watches for errors of a plant's model; None where its controller knows everything."""
+    return None if plant.model is None else LiveDoubt(plant.model)
+
+
 class LiveArm:
     """A running plant. All methods but `close` may be called from any thread.
 
@@ -94,6 +100,7 @@ class LiveArm:
         self.goal: Array = np.array(self.plant.live.q)
         self._felt: deque[Array] = deque(maxlen=LEVEL_TICKS)
         self._before, self._settles = np.full(robot.n, np.nan), -np.inf
+        self._doubt = doubt_of(self.plant)
         self._begin()
         self.late, self.ticks = 0, 0
         self.error = ""
@@ -111,6 +118,8 @@ class LiveArm:
     def become(self, *, friction: float | None = None, payload: float | None = None) -> None:
         """Give the arm another friction or load; what it felt before is no level for what it feels then."""
         self.plant.become(friction=friction, payload=payload)
+        if self._doubt is not None:
+            self._doubt.reopen()
         self.forget()
 
     def forget(self) -> None:
@@ -153,6 +162,7 @@ class LiveArm:
             plant.live.reset(np.array(before.live.q))
             plant.become(friction=before.friction, payload=before.payload)
         self.goal = np.array(plant.live.q)
+        self._doubt = doubt_of(plant)
         self.error, self._rows = "", None
         self._begin()
 
@@ -177,6 +187,7 @@ class LiveArm:
         self.plant.let_go()
         self.plant.live.reset(posture(self.plant.robot))
         self.goal = np.array(self.plant.live.q)
+        self._doubt = doubt_of(self.plant)
         self.error = ""
         self._begin()
 
@@ -219,6 +230,7 @@ class LiveArm:
             p.body,
             bool(live.outputs["alarm"][0] >= 0.0),
             self._before.copy(),
+            "" if self._doubt is None else self._doubt.said(),
         )
 
     # -- the thread ------------------------------------------------------------------------------------------------
@@ -265,11 +277,15 @@ class LiveArm:
         pull = GOAL_FILTER_RATE * GOAL_FILTER_RATE * (self.goal - self._ref) - 2.0 * GOAL_FILTER_RATE * self._ref_speed
         self._ref_speed = self._ref_speed + dt * pull
         self._ref = self._ref + dt * self._ref_speed
+        live = self.plant.live
+        q, qd = np.array(live.q), np.array(live.qd)
         try:
-            self.plant.live.step(self._ref, self._ref_speed, pull)
+            live.step(self._ref, self._ref_speed, pull)
         except ArmwrightError as error:
             self.error = str(error)
             return
+        if self._doubt is not None:
+            self._doubt.add(q, qd, np.array(live.tau))
         self.ticks += 1
         self._listen()
         if self._rows is not None:

@@ -151,6 +151,7 @@ class PulledArm:
 
     Attributes:
         robot: with rotors and friction. live: its loop. choice: what it was made for.
+        model: what law and observer take the arm to be, where they do not know all; None where they do.
         friction_source: where its friction comes from. thresholds: of the detector (n,) [N m].
         friction: factor on the dry and viscous friction. payload: [kg] at the tool.
         body: index of the link that is held, −1 for none.
@@ -164,13 +165,14 @@ class PulledArm:
         self.robot = self._with(arm, 1.0, 0.0)
         effort = np.array([joint.limits.effort for joint in arm.joints])
         self.thresholds = THRESHOLD + EFFORT_LIMIT_SHARE * np.where(np.isfinite(effort), effort, 0.0)
+        self.model = None if choice.knows else self._with(arm, 0.0, 0.0)
         loop = Loop.of(
             self.robot,
             law_of(choice.law, arm.n),
             rate=PULL_RATE,
             substeps=PULL_SUBSTEPS,
             integrator="semi-implicit",
-            model=None if choice.knows else self._with(arm, 0.0, 0.0),
+            model=self.model,
             wrench=pull_wrench,
             inputs=inputs_of(arm),
             monitors=(momentum_observer(PULL_OBSERVER_GAIN), joint_detector(self.thresholds)),

@@ -278,7 +278,7 @@ class Studio:
 
     async def keep_judging(self) -> None:
         """Tell the pages, a few times a second, what the arm believes about a touch."""
-        quiet, known = False, None
+        quiet, known, doubt = False, None, ""
         while True:
             await asyncio.sleep(JUDGED)
             if not self.hub.watching:
@@ -287,7 +287,8 @@ class Studio:
                 known = self.robot
                 await asyncio.to_thread(warm_up, known)
             robot, now = await self.order(lambda: (self.arm.plant.robot, self.arm.moment()))
-            nothing = now.body < 0 and not now.alarm
+            nothing = now.body < 0 and not now.alarm and now.doubt == doubt
+            doubt = now.doubt
             if nothing and quiet:
                 continue
             quiet = nothing

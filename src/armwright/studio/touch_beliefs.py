@@ -34,7 +34,8 @@ class Moment(NamedTuple):
     """A copy of what is needed to judge one moment.
 
     Joint arrays are (n,): q, qd, the felt and the true torque, dry friction [N m]. point and force (3,) are the truth,
-    body the link that is held (−1: none). before (n,) was felt before the alarm, NaN where that is not known.
+    body the link that is held (−1: none). before (n,) was felt before the alarm, NaN where that is not known. doubt:
+    what is wrong with the model, in words.
     """
 
     time: float
@@ -48,6 +49,7 @@ class Moment(NamedTuple):
     body: int
     alarm: bool
     before: Array | None = None
+    doubt: str = ""
 
     @property
     def change(self) -> Array:
@@ -64,7 +66,7 @@ def warm_up(robot: Robot) -> None:
 def judge(robot: Robot, now: Moment) -> dict[str, Any]:
     """Return the belief and the truth as plain data for the page."""
     out: dict[str, Any] = {"time": now.time, "alarm": now.alarm, "true": _truth(robot, now)}
-    out["hidden"] = hidden_force(now)
+    out |= {"hidden": hidden_force(now), "doubt": now.doubt}
     if not now.alarm:
         return out | {"outcome": "no contact", "reason": "no joint feels more than its threshold"}
     if not np.isfinite(now.change).all():

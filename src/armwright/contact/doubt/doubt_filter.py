@@ -34,7 +34,7 @@ import numpy as np
 
 from armwright.contact.doubt.doubting_detector import IMPACTS
 from armwright.contact.doubt.model_errors import LOAD, Doubts, ErrorLayout, layout_of, prior_of, weight_scale
-from armwright.contact.doubt.recent_samples import RecentSamples, Span
+from armwright.contact.doubt.recent_samples import PastSpan, RecentSamples
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class DoubtFilter:
         self.P = np.zeros((count, p + n, p + n))
         self.P[:, :p, :p] = self.prior
         self.P[:, range(p, p + n), range(p, p + n)] = self.unspanned.offset**2
-        spans = [*(Span(0, length) for length in WINDOWS), *(Span(ago, BLOCK) for ago in CHANGES)]
+        spans = [*(PastSpan(0, length) for length in WINDOWS), *(PastSpan(ago, BLOCK) for ago in CHANGES)]
         self._recent = RecentSamples(spans, count, ((n,), (n, p), (n,)))  # r, H, stick²
         self.left, self.still = np.zeros((count, n)), np.zeros((count, n))
         self._followed = np.zeros((count, n, p))

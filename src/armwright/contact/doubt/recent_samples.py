@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 
-class Span(NamedTuple):
+class PastSpan(NamedTuple):
     """Samples of the past: `length` of them, the newest of which is `ago` samples old."""
 
     ago: int
@@ -31,7 +31,7 @@ class RecentSamples:
         spans: what means are kept of. longest: samples that are remembered. samples: that have come.
     """
 
-    def __init__(self, spans: Sequence[Span], count: int, shapes: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, spans: Sequence[PastSpan], count: int, shapes: Sequence[tuple[int, ...]]) -> None:
         """Begin without samples."""
         self.spans, self.samples = tuple(spans), 0
         self.longest = max(span.end for span in spans)
