@@ -30,7 +30,7 @@ from armwright.contact.detectors.threshold_learning import (
     tail_margin,
 )
 from armwright.contact.detectors.two_speed import TwoSpeed, channel_runs
-from armwright.contact.doubt.doubt_filter import Unspanned
+from armwright.contact.doubt.doubt_filter import WINDOWS, Unspanned
 from armwright.contact.doubt.doubting_detector import DEVIATIONS, IMPACTS, doubting_detector
 from armwright.errors import InputError
 
@@ -50,6 +50,9 @@ LEAST_SHARE = 0.1
 """Least share of what is left that counts as offset, and as white: neither is ever nothing."""
 SLOW_SHARE = 0.75
 """Share of the stated false alarms that the tests may cause: a hard contact passes thresholds of any size soon."""
+LEVEL_MARGIN = 1.15
+"""Factor on the limits of the levels. What they see lasts as long as the motion that brings it out, and all arms on
+that motion have it: blocks of one motion are less evidence than as many of different ones."""
 FORGET = 1.0
 """Time in which offsets are taken to be forgotten [s]."""
 
@@ -130,10 +133,10 @@ def window_limits(
     rate: float = DEFAULT_FALSE_ALARMS,
     confidence: float = DEFAULT_CONFIDENCE,
 ) -> Array:
-    """Return the limits (k,) of D at which all k tests together alarm at most `rate` times per hour.
+    """Return the limits (`TESTS`,) of D at which all tests together alarm at most `rate` times per hour.
 
     Args:
-        excess: D² (B, S, k) each, of runs without contact after the filter was ready.
+        excess: D² (B, S, `TESTS`) each, of runs without contact after the filter was ready.
         sample: time between samples [s].
         rate: [1/h].
         confidence: probability that the rate is not exceeded, as far as tails are exponential.
@@ -145,7 +148,9 @@ def window_limits(
     # what tests say is alike: they share one factor on their own usual peaks
     usual = np.array([np.sqrt(np.mean(np.sort(p)[-max(1, len(p) // 20) :] ** 2)) for p in peaks])
     most = np.max([p / u for p, u in zip(peaks, usual, strict=True)], axis=0)
-    return np.asarray(usual * max(1.0, tail_margin(most, hours, rate=rate, confidence=confidence)))
+    limits = usual * max(1.0, tail_margin(most, hours, rate=rate, confidence=confidence))
+    limits[: len(WINDOWS)] *= LEVEL_MARGIN
+    return np.asarray(limits)
 
 
 def doubted_runs(

@@ -157,7 +157,7 @@ class DoubtWatch:
             out.excess[:, s] = self._told(
                 rows[..., :n].mean(axis=1), qd[:, part][:, -1], None if held is None else held[:, s]
             )
-            out.jumps[:, s] = self._jumped(known, rows[:, -1, n : 2 * n])
+            out.jumps[:, s] = self._jumped(known, rows[..., n : 2 * n].mean(axis=1))
             out.level[:, part.stop - 1] = np.maximum(out.level[:, part.stop - 1], self._slow)
             out.load[:, s, 0], out.load[:, s, 1] = self.filter.theta[:, 0], self.filter.load_std
             out.still[:, s] = self.filter.still
@@ -187,9 +187,10 @@ class DoubtWatch:
         return excess
 
     def _jumped(self, known: Array, tau_ext: Array) -> Array:
-        """Tell the loop the estimate; return by how much tau_ext (B, n) of the last tick falls, θ̂ having been `known`.
+        """Tell the loop the estimate; return by how much `tau_ext` (B, n) falls, θ̂ having been `known` before.
 
-        The offset of the quick channel falls by as much. Where the channel is silent it forgets all that it felt.
+        The offset of the quick channel falls by as much. Where the channel is silent it forgets what it felt: its
+        offset is the mean over the sample, tau_ext. A single tick's would be as noisy as the tick.
         """
         loop, columns = self._loop, self._columns
         assert columns is not None  # a sample was told
