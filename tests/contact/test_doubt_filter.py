@@ -106,6 +106,16 @@ def test_an_alarm_that_never_ends_does_not_lock_the_filter_out():
     assert std[known].max() < 1.0  # the prior's is 3 kg
 
 
+def test_doubting_anew_twice_is_doubting_anew_once():
+    doubt, _ = watched(2.0)
+    again = DoubtFilter(ignorant(), COUNT, unspanned=UNSPANNED)
+    again.P[...] = doubt.P
+    for _ in range(3):
+        again.reopen(np.ones(COUNT, dtype=bool))
+    np.testing.assert_allclose(again.P[:, 0, 0], again.prior[0, 0])
+    assert (np.linalg.eigvalsh(again.P) > 0.0).all()
+
+
 def test_the_two_speed_detector_is_quiet_with_a_load_that_alarms_the_plain_one():
     b = runs(2.0)
     a = 0.33 * np.array([8.0, 8.0, 5.0, 1.5, 1.5, 1.5])

@@ -47,6 +47,13 @@ def test_a_chain_is_smooth_and_as_slow_as_it_was_asked_to_be(name):
     assert np.array_equal(move_chain(robot, 15.0, seed=7).coefficients, chain.coefficients)
 
 
+@pytest.mark.parametrize("name", ["planar2", "planar3", "centrifuge", "sdt"])
+def test_arms_whose_tool_moves_in_fewer_than_three_directions_make_chains_too(name):
+    robot = aw.load(name)
+    chain = move_chain(robot, 3.0, reach=0.3, seed=1)
+    assert chain.duration >= 3.0 and np.abs(chain.evaluate(np.linspace(0.0, chain.duration, 200)).qd).max() > 0.0
+
+
 def test_a_chain_that_backs_off_stands_before_and_after():
     motion, stood, back = chain_with_backing_off(aw.load("ur5"), 1.3, seed=2)
     still = motion.evaluate(np.linspace(stood, back, 50))

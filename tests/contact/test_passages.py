@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -167,3 +168,22 @@ def test_an_exploration_that_came_through_a_wall_did_not_reach_its_goal():
     assert recording.events[-1].name.startswith("pushed through 'wall'")
     assert told_of_solids(run, "unreachable", "so", flags)[1:] == ("unreachable", "so"), "other outcomes stay, and warn"
     assert told_of_solids(run, "reached", "", ())[1] == "reached"
+
+
+def test_a_passage_in_the_plane_of_a_seam_is_told_with_its_row():
+    wall = World((block("l", [-0.01, -0.2, -0.2], [0.01, 0.0, 0.2]), block("r", [-0.01, 0.0, -0.2], [0.01, 0.2, 0.3])))
+    for step in (1e-3, 0.2):
+        path = straight([0.05, 0.0, 0.0], [-0.05, 0.0, 0.0], step=step)
+        assert len(passages(wall, path)) == 1, "the seam belongs to both"
+        lost = np.concatenate([np.full((5, 3), np.nan), path])
+        assert passages(wall, lost)[0].row == passages(wall, path)[0].row + 5
+
+
+def test_a_line_tool_that_touches_is_not_sunk():
+    robot = aw.load("ur5")
+    q = np.linspace(0.0, 1e-4, 5)[:, None] + np.array([0.0, -1.2, 1.6, -0.5, 1.5, 0.0])
+    tip = aw.fk(robot, q[2])[:3, 3]
+    world = World((Sphere(name="ball", centre=tuple(tip + np.array([0.0, 0.0, 0.0495])), radius=0.05),))
+    point = tool_point(robot)
+    line = replace(point, start=tuple(np.array(point.end) + np.array([0.05, 0.0, 0.0])))
+    assert contact_flags(robot, world, np.arange(5) * 1e-3, q, (line,)) == ()

@@ -13,7 +13,7 @@ from armwright.dynamics.newton_euler import gravity_torque
 from armwright.errors import InputError
 from armwright.exploration import explore
 from armwright.exploration.exploration_run import BLAMES
-from armwright.exploration.explore_options import ControlLoop, Sensing
+from armwright.exploration.explore_options import Budget, ControlLoop, Sensing
 from armwright.exploration.model_doubt import corrected, probe, usable
 from armwright.exploration.surroundings import find_world
 from armwright.kinematics import fk
@@ -58,6 +58,35 @@ def test_a_rehearsal_teaches_the_load(ur5, nothing):
     run = sent(ur5.with_payload(2.0, (0.0, 0.0, 0.05)), ur5, nothing, "estimate", "momentum")
     assert (run.outcome, len(run.contacts)) == ("reached", 0), run.message
     assert run.settings["model_errors"]["load"] == pytest.approx(2.0, abs=0.5)
+
+
+def test_control_rates_that_do_not_divide_a_sample_are_no_reason_to_blame_the_world(ur5, nothing):
+    plant = ur5.with_payload(2.0, (0.0, 0.0, 0.05))
+    run = explore(
+        plant, nothing, loop=ControlLoop(model=ur5, rate=240.0, substeps=10), sensing=Sensing(load="estimate")
+    )
+    assert (run.outcome, len(run.contacts)) == ("reached", 0), run.message
+    assert run.settings["load"] == "estimate" and run.settings["model_errors"]["load"] == pytest.approx(2.0, abs=0.5)
+
+
+def test_a_test_that_the_budget_has_no_time_for_ends_the_run_in_time(ur5, nothing):
+    plant = ur5.with_payload(2.0, (0.0, 0.0, 0.05))
+    run = explore(plant, nothing, loop=ControlLoop(model=ur5), budget=Budget(2.5))
+    assert run.outcome == "out of time" and run.recording.time[-1] <= 2.5 + 1e-6
+    assert "too little to try whether a load" in run.message and not run.contacts
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda", "xarm7"])
+def test_near_a_limit_a_probe_still_leaves_the_tool_where_it_is(name):
+    robot, rng = aw.load(name), np.random.default_rng(5)
+    for k in range(12):
+        q = np.clip(rng.uniform(-1.5, 1.5, robot.n), robot.lower + 0.2, robot.upper - 0.2)
+        j = k % robot.n
+        q[j] = robot.upper[j] - 0.005 if k % 2 else robot.lower[j] + 0.005
+        motion = probe(robot, q)
+        rows = motion.evaluate(np.linspace(0.0, motion.duration, 200)).q
+        assert np.linalg.norm(fk(robot, rows)[:, :3, 3] - fk(robot, q)[:3, 3], axis=1).max() < 0.021
+        assert (rows <= robot.upper + 1e-9).all() and (rows >= robot.lower - 1e-9).all()
 
 
 def test_a_start_in_contact_is_still_told(ur5, nothing):

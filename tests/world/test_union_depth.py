@@ -15,7 +15,7 @@ from armwright.contact.passages import exits
 from armwright.errors import InputError
 from armwright.world.arm_capsules import tool_point
 from armwright.world.shape_distance import distance_and_normal
-from armwright.world.shapes import Cylinder, HalfSpace, Sphere
+from armwright.world.shapes import Capsule, Cylinder, HalfSpace, Mesh, Sphere
 from armwright.world.solid_clusters import WELD, beyond, clusters_of
 from armwright.world.union_depth import union_of
 from armwright.world.world import World
@@ -253,3 +253,40 @@ def test_a_floor_and_posts_on_it_are_one_and_too_many_pieces_are_refused(monkeyp
     with pytest.raises(InputError, match=r"5 shapes that overlap or abut .* 37 faces and creases.*radius"):
         model.contact_pairs(robot, world, (tool_point(robot),))
     assert model.contact_pairs(robot, world, (tool_point(robot, 0.001),))
+
+
+def test_a_leaning_pole_meets_the_wall_that_it_leans_into():
+    """Nearly parallel surfaces: shapes are apart only if a plane between them is found."""
+    wall = block("wall", [-0.1, -1.0, 0.0], [0.1, 1.0, 2.0])
+    for tilt in (0.01, 0.03, 0.1):
+        axis = np.array([-np.sin(tilt), 0.0, np.cos(tilt)])
+        for inset, together in ((0.005, True), (-0.02, False)):
+            top = np.array([0.1 - inset, 0.0, 1.5])
+            pole = Cylinder(name="pole", centre=tuple(top - 0.5 * axis), radius=0.01, axis=tuple(axis), height=1.0)
+            bar = Capsule(name="bar", start=tuple(top - axis), end=tuple(top), radius=0.01)
+            for pair in ((wall, pole), (pole, wall), (wall, bar), (bar, wall)):
+                assert (clusters_of(pair) == ((0, 1),)) is together, (tilt, inset, pair[0].name)
+
+
+def test_rotations_that_were_typed_in_and_shapes_described_far_away():
+    rng, cube = np.random.default_rng(7), block("cube", [0.0, -0.05, -0.05], [0.1, 0.05, 0.05])
+    for _ in range(20):
+        try:
+            turned = block("typed", [-0.05, -0.1, -0.15], [0.05, 0.1, 0.15], np.round(rotation(rng), 9))
+        except InputError:
+            continue  # rounded too far: refused by its own name
+        assert len(union_of((turned, cube)).faces) > 6
+    near, far = (
+        tuple(Cylinder(name=n, centre=(x, 0.0, z), radius=0.05) for n, x in (("a", 0.3), ("b", 0.36)))
+        for z in (0.0, 500.0)
+    )
+    X = np.array([[0.33, 0.01, 0.1], [0.34, -0.02, -0.4]])
+    np.testing.assert_allclose(exits(far, X)[0], exits(near, X)[0], atol=1e-9)
+
+
+def test_a_mesh_beside_a_floor_is_no_part_of_its_union():
+    floor, slab = HalfSpace(name="floor", point=(0.0, 0.0, -0.2)), block("slab", [0.0, 0.0, -0.3], [0.1, 0.1, 0.1])
+    corners = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]])
+    faces = ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
+    mesh = Mesh(name="mesh", vertices=tuple(map(tuple, corners.tolist())), triangles=faces)
+    assert clusters_of((floor, mesh, slab)) == ((0, 2), (1,))

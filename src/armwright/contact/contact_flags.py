@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armwright.contact.contact_model import is_point
 from armwright.contact.passages import passages
 from armwright.kinematics.forward import fk_all
 from armwright.world.arm_capsules import LinkCapsule, fixed_column, link_capsules
@@ -34,7 +33,8 @@ class ContactFlag(NamedTuple):
     """Something that contact should have prevented.
 
     Attributes:
-        time: when [s]. kind: "pushed through" or "sunk". link, shape: names. depth: largest depth [m].
+        time: when [s]. kind: "pushed through" or "sunk".
+        link, shape: names of both. depth: largest depth [m].
     """
 
     time: float
@@ -45,7 +45,7 @@ class ContactFlag(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What happened, for the list of events: "pushed through 'wall' by 'wrist_3'"."""
+        """What happened, for the list of events: "pushed through 'wall': 'wrist_3', 3.0 mm deep"."""
         return f"{self.kind} {self.shape!r}: {self.link!r}, {1e3 * self.depth:.1f} mm deep"
 
 
@@ -103,7 +103,7 @@ def _flags_of_point(world: World, part: LinkCapsule, time: Array, X: Array) -> l
             continue
         far = beyond(shape, X)
         near = near or bool((far[1:] + far[:-1] < step).any())
-        if far.min() < 0.0 and not is_point(part):
+        if far.min() < 0.0 and part.radius > 0.0:  # a point or a line has no depth but that of its contact
             k = int(np.argmax(far < 0.0))
             out.append(ContactFlag(float(time[k]), "sunk", part.link, shape.name, part.radius - float(far.min())))
     for passage in passages(world, X) if near else ():

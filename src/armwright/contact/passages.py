@@ -164,6 +164,17 @@ def _stretches(shapes: Sequence[Shape], X: Array) -> list[tuple[int, int, list[A
     return sorted(out, key=lambda stretch: stretch[0])
 
 
+def _all_stretches(shapes: tuple[Shape, ...], X: Array) -> list[tuple[int, int, list[Array]]]:
+    """Return the stretches of a path inside a union: also one that runs in the plane where two shapes abut."""
+    plain = _stretches(shapes, X)
+    taken = np.zeros(len(X) + 1, dtype=bool)
+    for before, after, _ in plain:
+        taken[max(before, 0) : after + 1 if after >= 0 else len(X)] = True
+    welded = _stretches(union_of(shapes).grown, X) if len(shapes) > 1 else []
+    seams = [s for s in welded if not taken[max(s[0], 0) : s[1] + 1 if s[1] >= 0 else len(X)].any()]
+    return sorted([*plain, *seams], key=lambda stretch: stretch[0])
+
+
 def _looks(corners: list[Array], across: bool) -> Array:
     """Return points along a stretch, close enough to follow the way out."""
     points = [corners[0][None]]
@@ -219,7 +230,8 @@ def passages(world: World, path: Array) -> tuple[Passage, ...]:
     >>> passages(world, run["tool"])  # () if every surface held
     """
     X = np.asarray(path, dtype=np.float64).reshape(-1, 3)
-    X = X[np.isfinite(X).all(axis=1)]
+    rows = np.flatnonzero(np.isfinite(X).all(axis=1))
+    X = X[rows]
     if len(X) < 2:
         return ()
     shapes = tuple(solid.shape for solid in solids_of(world.shapes))
@@ -228,7 +240,7 @@ def passages(world: World, path: Array) -> tuple[Passage, ...]:
         together = tuple(shapes[k] for k in group)
         if isinstance(together[0], Mesh):
             continue
-        stretches = [stretch for stretch in _stretches(together, X) if len(stretch[2]) > 1]
+        stretches = [stretch for stretch in _all_stretches(together, X) if len(stretch[2]) > 1]
         looks = [_looks(corners, len(corners) == 2) for _, _, corners in stretches]
         if not looks:
             continue
@@ -238,5 +250,5 @@ def passages(world: World, path: Array) -> tuple[Passage, ...]:
         for stretch, points, part in zip(stretches, looks, parts, strict=True):
             found = _passage(together, stretch, _Look(points, *part), len(X))
             if found is not None:
-                out.append(found)
+                out.append(found._replace(row=int(rows[found.row])))
     return tuple(sorted(out, key=lambda passage: passage.row))

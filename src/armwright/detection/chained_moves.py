@@ -38,6 +38,9 @@ FARTHEST_JOINT_WAY, WIDEST, STRAIGHT = 1.2, 2.4, 12.0
 """Limits of a move: of a joint's way, of its angle (where its own range does not end before) [rad], and of the
 condition number of the tool's Jacobian."""
 
+LOOKED_AT, FLAT = 64, 1e-6
+"""Configurations that tell in how many directions a tool can move, and the share of its fastest motion that is none."""
+
 
 def move_chain(
     robot: Robot, seconds: float = 15.0, *, speed: float = 0.25, reach: float = 1.0, seed: int | Sequence[int] = 0
@@ -114,12 +117,18 @@ class _Pieces:
         lower, upper = sampling_range(robot)
         middle = np.where((lower < 0.0) & (upper > 0.0), 0.0, 0.5 * (lower + upper))
         self.lower, self.upper = np.maximum(lower, middle - WIDEST), np.minimum(upper, middle + WIDEST)
-        self.freedoms = min(3, robot.n)
+        self.freedoms = self._directions()
         self.ends = np.zeros(robot.n)  # of the last move
 
     @property
     def seconds(self) -> float:
         return self.breaks[-1]
+
+    def _directions(self) -> int:
+        """Return in how many directions the tool can move at all: two for a planar arm, however many joints it has."""
+        q = np.random.default_rng(0).uniform(self.lower, self.upper, (LOOKED_AT, self.robot.n))
+        sizes = np.linalg.svd(np.asarray(self.J(q))[:, :3], compute_uv=False)
+        return max(1, int((sizes > FLAT * sizes[:, :1]).sum(axis=1).max()))
 
     def start(self, rng: np.random.Generator) -> Array:
         for _ in range(2000):

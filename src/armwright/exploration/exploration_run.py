@@ -206,7 +206,9 @@ class ExplorationRun(ABC, Generic[Felt]):
             session.follow(glide(now, now.q + last.q - measured(session), 0.0 * now.q, SETTLE))
             until = min(session.time + 2.0 * SETTLE, self.budget.duration)
             while session.time < until - 0.5 * session.parts.period:
-                felt = self.heard(session.run(until - session.time))
+                event = session.run(until - session.time)
+                self.notice(event)
+                felt = self.heard(event)
                 if felt is not None or self.outcome:
                     return felt
             self.tell()
@@ -278,14 +280,19 @@ class ExplorationRun(ABC, Generic[Felt]):
             return False
         if not doubt.suspects(alarm):
             return False
-        self.tests += 1
-        self.leave()
         there, n = reference_now(session), session.parts.n
         still, back = np.zeros(n), self.way_back()
+        motion = probe(doubt.robot, back)
+        left = self.budget.duration - session.time
+        if left < BACK_SECONDS + WITHDRAWN + motion.duration + SETTLE:
+            hold(session)
+            self.end("out of time", f"{left:.1f} s were left, too little to try whether a load or friction was felt")
+            return False
+        self.tests += 1
+        self.leave()
         session.follow(glide(there, back, still, BACK_SECONDS))
         wait(session, BACK_SECONDS + WITHDRAWN)
         doubt.catch_up()  # the way back may still touch: only the probe is free
-        motion = probe(doubt.robot, back)
         session.follow(motion)
         free = self.try_out(motion.duration)
         fits = free and doubt.settle()

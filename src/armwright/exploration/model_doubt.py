@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from armwright.contact.doubt.doubt_filter import SAMPLE, DoubtFilter, KnownErrors, Unspanned, assumed_unspanned
-from armwright.contact.doubt.doubt_watch import DoubtWatch
+from armwright.contact.doubt.doubt_filter import DoubtFilter, KnownErrors, Unspanned, assumed_unspanned
+from armwright.contact.doubt.doubt_watch import DoubtWatch, sample_ticks
 from armwright.contact.doubt.model_errors import LOAD, ErrorLayout, weight_scale
+from armwright.kinematics import fk
 from armwright.kinematics.jacobians import frame_jacobian
 from armwright.motion import Trajectory
 from armwright.motion.point_to_point import quintic_coefficients
@@ -70,7 +71,8 @@ class Errors(NamedTuple):
 
     Attributes:
         load: mass beyond the model's [kg]. load_std: its standard deviation.
-        joints: names of joints whose dry friction is clearly wrong. coulomb, coulomb_std: theirs [N m].
+        joints: names of joints whose dry friction is clearly wrong. coulomb, coulomb_std: theirs [N m, or N].
+        units: of their friction.
     """
 
     load: float
@@ -78,6 +80,7 @@ class Errors(NamedTuple):
     joints: tuple[str, ...]
     coulomb: tuple[float, ...]
     coulomb_std: tuple[float, ...]
+    units: tuple[str, ...]
 
     def __str__(self) -> str:
         """Return one sentence: what would explain what was felt."""
@@ -85,10 +88,10 @@ class Errors(NamedTuple):
         if abs(self.load) > CLEAR * self.load_std:
             more = "more" if self.load > 0.0 else "less"
             parts.append(f"the arm carries {abs(self.load):.1f} ± {1.96 * self.load_std:.1f} kg {more} than its model")
-        for name, value, std in zip(self.joints, self.coulomb, self.coulomb_std, strict=True):
+        for name, value, std, unit in zip(self.joints, self.coulomb, self.coulomb_std, self.units, strict=True):
             more = "more" if value > 0.0 else "less"
-            parts.append(f"{name} takes {abs(value):.1f} ± {1.96 * std:.1f} N m {more} friction")
-        return "; ".join(parts) or "small errors of masses, centres and friction together"
+            parts.append(f"{name} takes {abs(value):.1f} ± {1.96 * std:.1f} {unit} {more} friction")
+        return "; ".join(parts) or "errors of masses, centres and friction together, none of them clear by itself"
 
 
 def errors_of(robot: Robot, layout: ErrorLayout, known: KnownErrors) -> Errors:
@@ -102,6 +105,7 @@ def errors_of(robot: Robot, layout: ErrorLayout, known: KnownErrors) -> Errors:
         tuple(robot.joints[j].name for j in clear),
         tuple(float(dry[j]) for j in clear),
         tuple(float(doubt[j]) for j in clear),
+        tuple("N" if robot.joints[j].kind == "prismatic" else "N m" for j in clear),
     )
 
 
@@ -160,7 +164,7 @@ def probe(robot: Robot, q: Array) -> Trajectory:
     """Return a motion about q (n,) that tells load from friction: every joint back and forth, the tool stays put.
 
     Where the arm has joints to spare (n > 3), they turn it about the tool's place. Joints that hardly move in that have
-    their turn afterwards: then the tool moves by `PROBE_STEP` at most.
+    their turn afterwards. The tool moves by `PROBE_STEP` at most, also where joints are near their limits.
     """
     J = kernel(robot, frame_jacobian)(q)[:3]
     ways = _turns(J)
@@ -171,10 +175,18 @@ def probe(robot: Robot, q: Array) -> Trajectory:
         moved = float(np.linalg.norm(J @ step))
         step = step * min(1.0, PROBE_STEP / max(moved, 1e-12))
         step = np.clip(step, -room, room)
+        while _farthest(robot, q, step) > PROBE_STEP:  # the Jacobian told of small steps, and limits bend them
+            step = 0.8 * step
         way += [q + step, q - step]
     way.append(q)
     pieces = [quintic_coefficients(PROBE_SECONDS, a, b, rest, rest, rest, rest) for a, b in pairwise(way)]
     return Trajectory(PROBE_SECONDS * np.arange(len(way), dtype=np.float64), np.array(pieces))
+
+
+def _farthest(robot: Robot, q: Array, step: Array) -> float:
+    """Return how far [m] the tool is moved by a step (n,), there or back."""
+    here, *there = np.asarray(fk(robot, np.stack([q, q + step, q - step])))[:, :3, 3]
+    return float(max(np.linalg.norm(place - here) for place in there))
 
 
 def _turns(J: Array) -> list[Array]:
@@ -279,11 +291,13 @@ class ModelDoubt:
         from scipy.stats import chi2  # imported here: tenths of a second that few calls need
 
         self.session, self.robot = session, robot
-        self.filter = DoubtFilter(robot, unspanned=None if known is None else known.unspanned)
+        period = session.parts.period
+        unspanned = None if known is None else known.unspanned
+        self.filter = DoubtFilter(robot, unspanned=unspanned, sample=sample_ticks(period) * period)
         self.used, self.rehearsed = np.zeros(self.filter.layout.size), known is not None
         if known is not None:
             self.filter.x, self.filter.P, self.used = known.x.copy(), known.P.copy(), known.used
-        self.watch = DoubtWatch(self.filter, session.parts.period, GAIN)
+        self.watch = DoubtWatch(self.filter, period, GAIN)
         self.limit, self.usual = (float(chi2.isf(p, robot.n)) for p in (UNLIKELY, UNUSUAL))
         self.said: list[tuple[float, str]] = []
         self._row = session.log.count
@@ -295,7 +309,7 @@ class ModelDoubt:
         would be taken for a load. Of all else the last `LOOK_BACK` seconds are enough to know the columns.
         """
         ticks, count = self.watch.ticks, self.session.log.count
-        latest = count - ticks * round(LOOK_BACK / SAMPLE)
+        latest = count - ticks * round(LOOK_BACK / self.filter.sample)
         if not free and latest > self._row:
             self._row = latest
             self.watch.restart()
@@ -366,10 +380,10 @@ def known_from(robot: Robot, session: Session) -> SelfKnowledge:
     """
     seen = signals_since(session, 0)
     q, qd, tau = (x[None] for x in (seen.q, seen.qd, seen.tau))
-    unspanned = assumed_unspanned(robot)
+    unspanned, period = assumed_unspanned(robot), session.parts.period
     for _ in range(2):
-        doubt = DoubtFilter(robot, unspanned=unspanned)
-        watch = DoubtWatch(doubt, session.parts.period, GAIN)
+        doubt = DoubtFilter(robot, unspanned=unspanned, sample=sample_ticks(period) * period)
+        watch = DoubtWatch(doubt, period, GAIN)
         watch.kept = []
         watch.run(seen.time, q, qd, tau, None)
         doubt.flush()

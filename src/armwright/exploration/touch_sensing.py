@@ -221,7 +221,16 @@ def said(setup: Setup, watch: Sequence[Monitor], world: World | None) -> dict[st
         "observer": watch[0].name,
         "detector": watch[-1].name,
         "detector_gains": {k: np.asarray(v).tolist() for k, v in watch[-1].gains.items()},
+        "load": _load_words(setup),
     }
+
+
+def _load_words(setup: Setup) -> str:
+    """Return what is done about errors of the model, in words: "estimate", "none", or why they cannot be estimated."""
+    if setup.sensing.load == "estimate" and not doubts_model(setup):
+        why = f"a control rate below {1.0 / SAMPLE:g} Hz" if setup.believed.tip >= 0 else "no joint moves the tool"
+        return f"none: {why}"
+    return str(setup.sensing.load)
 
 
 KNOWING_SECONDS = 15.0  # [s] of motion that an arm learns its own errors from: the load is known after six
@@ -268,9 +277,8 @@ def knowing(setup: Setup, known: SelfKnowledge | None) -> Setup:
 
 def doubts_model(setup: Setup) -> bool:
     """Return whether a run may doubt its model: it is asked to, and it has one that a filter can follow."""
-    steps = SAMPLE * setup.loop.rate
     asked = setup.sensing.load == "estimate" and setup.believed.tip >= 0
-    return asked and abs(steps - round(steps)) < 1e-9 and round(steps) >= 1
+    return asked and SAMPLE * setup.loop.rate >= 1.0
 
 
 def doubt_of(setup: Setup, session: Session) -> ModelDoubt | None:

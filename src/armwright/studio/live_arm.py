@@ -230,8 +230,13 @@ class LiveArm:
             p.body,
             bool(live.outputs["alarm"][0] >= 0.0),
             self._before.copy(),
-            "" if self._doubt is None else self._doubt.said(),
+            self.doubt,
         )
+
+    @property
+    def doubt(self) -> str:
+        """What is wrong with the controller's model, in words."""
+        return "" if self._doubt is None else self._doubt.said()
 
     # -- the thread ------------------------------------------------------------------------------------------------
 

@@ -239,6 +239,7 @@ class Studio:
             "thresholds": plant.thresholds.tolist(),
             "friction_source": plant.friction_source,
             "error": arm.error,
+            "doubt": arm.doubt,
             **self.gains,
         }
 
@@ -296,6 +297,7 @@ class Studio:
                 felt = await asyncio.to_thread(judge, robot, now)
             except ArmwrightError as error:  # a pose in which nothing can be said
                 felt = {"outcome": "no contact", "reason": str(error), "time": now.time, "alarm": now.alarm}
+                felt["doubt"] = now.doubt
             self.hub.tell({"event": "felt", "felt": felt})
 
     def close(self) -> None:

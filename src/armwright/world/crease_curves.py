@@ -30,7 +30,7 @@ from armwright.world.solid_clusters import beyond
 from armwright.world.surface_pieces import BallPiece, Flat, Piece, Side, pieces_of, room
 
 ENDLESS = 100.0
-"""Half of the length [m] to which lines without an end are cut: no arm reaches farther."""
+"""How far from the base [m] lines without an end are cut: no arm reaches farther."""
 SAME_DIRECTION = 1e-9
 """Sine of an angle below which two directions are the same: 1 nm over a metre."""
 TURN_ANGLE = math.radians(60.0)
@@ -108,6 +108,11 @@ def _reach(face: Flat, n: Array) -> float:
     if math.isinf(face.half[0]):
         return math.inf
     return abs(float(face.u @ n)) * face.half[0] + abs(float(face.v @ n)) * face.half[1]
+
+
+def _abreast(p: Array, d: Array) -> Array:
+    """Return the point of the line p + t d (d of length 1) that is nearest to the base."""
+    return p - float(p @ d) * d
 
 
 class _Finder:
@@ -193,7 +198,7 @@ class _Finder:
         d = d / size
         # from a's centre within a's plane, at right angles to d, up to b's plane
         aside = np.cross(d, n)
-        p = a.centre + ((m @ between) / (m @ aside)) * aside
+        p = _abreast(a.centre + ((m @ between) / (m @ aside)) * aside, d)
         self.line((a.owner, b.owner), p, d, [_within(a, p, d), _within(b, p, d)])
 
     def _face_and_side(self, face: Flat, side: Side) -> None:
@@ -203,7 +208,7 @@ class _Finder:
             if abs(h) < side.radius:
                 across, chord_half = np.cross(n, side.axis), math.sqrt(side.radius**2 - h * h)
                 for sign in (-1.0, 1.0):
-                    p = side.centre - h * n + sign * chord_half * across
+                    p = _abreast(side.centre - h * n + sign * chord_half * across, side.axis)
                     bounds = [_within(face, p, side.axis), _within(side, p, side.axis)]
                     self.line((face.owner, side.owner), p, side.axis, bounds)
         elif float(np.linalg.norm(np.cross(n, side.axis))) < SAME_DIRECTION:
@@ -223,7 +228,7 @@ class _Finder:
         across = math.sqrt(max(a.radius**2 - along * along, 0.0))
         unit = flat / far
         for sign in (-1.0, 1.0):
-            p = a.centre + along * unit + sign * across * np.cross(a.axis, unit)
+            p = _abreast(a.centre + along * unit + sign * across * np.cross(a.axis, unit), a.axis)
             self.line((a.owner, b.owner), p, a.axis, [_within(a, p, a.axis), _within(b, p, a.axis)])
         return None
 

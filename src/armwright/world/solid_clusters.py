@@ -24,11 +24,8 @@ CLOSE = 2.0 * WELD + 1e-12
 """Widest gap that counts as closed, with rounding [m]."""
 SAME_COORDINATE = 1e-9
 """Difference [m, or of a direction] at which two boxes still have the same axes and the same faces."""
-NEAR_GAP = 2e-3
-"""Gap [m] at which round shapes count as one cluster: what the search below is sure to resolve. Shapes that are counted
-together without touching get the same depth, only by more operations."""
 PROJECTIONS = 400
-"""Projections in turn onto two convex shapes: their gap is found to within `NEAR_GAP` (box and cylinder of 1 m)."""
+"""Most projections in turn onto two convex shapes, in search of a plane between them."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,11 @@ def boxes_apart(a: Box, b: Box) -> float:
 
 
 def meet(a: Shape, b: Shape) -> bool:
-    """Return whether two shapes overlap, abut, or leave a gap of at most 2 `WELD` (round ones: `NEAR_GAP`)."""
+    """Return whether two shapes overlap, abut, or leave a gap of at most 2 `WELD`.
+
+    Round shapes meet unless a plane between them is found: shapes that are counted together without touching get the
+    same depth, only by more operations.
+    """
     if isinstance(a, Box) and isinstance(b, Box):
         return boxes_apart(a, b) <= CLOSE
     for one, other in ((a, b), (b, a)):
@@ -112,21 +113,27 @@ def meet(a: Shape, b: Shape) -> bool:
             return _lowest(other, n) - float(n @ one.point) <= CLOSE
         if isinstance(one, Sphere):
             return float(distance_and_normal(other, np.array(one.centre))[0]) <= one.radius + CLOSE
-    return _gap(a, b) <= NEAR_GAP
+    return not _parted(a, b)
 
 
-def _gap(a: Shape, b: Shape) -> float:
-    """Return the gap between two convex shapes, from above: projections in turn come nearer and nearer to it."""
+def _parted(a: Shape, b: Shape) -> bool:
+    """Return whether a plane was found that parts two convex shapes by more than 2 `WELD`.
+
+    Projections onto one and the other in turn come nearer and nearer to the gap, slowly where surfaces are nearly
+    parallel; each gives the normal of a plane to try.
+    """
     assert isinstance(a, Box | Cylinder | Capsule), "half-spaces and spheres have a closed form, meshes no clusters"
     p = np.array(a.start if isinstance(a, Capsule) else a.centre)
-    gap = math.inf
     for k in range(PROJECTIONS):
-        far, n = distance_and_normal(b if k % 2 == 0 else a, p)
-        last, gap = gap, max(float(far), 0.0)
-        if gap <= NEAR_GAP or (k % 20 == 19 and last - gap < 1e-9):
-            break
-        p = p - gap * np.asarray(n, dtype=np.float64)
-    return gap
+        far, normal = distance_and_normal(b if k % 2 == 0 else a, p)
+        if far <= 0.0:
+            return False
+        n = np.asarray(normal, dtype=np.float64)
+        towards_b = -n if k % 2 == 0 else n
+        if _lowest(b, towards_b) + _lowest(a, -towards_b) > CLOSE:
+            return True
+        p = p - float(far) * n
+    return False
 
 
 def _surface(shape: Shape) -> tuple[float, float, float]:
@@ -178,15 +185,14 @@ def solids_of(shapes: tuple[Shape, ...]) -> tuple[Solid, ...]:
 
 def near_pairs(shapes: Sequence[Shape]) -> list[tuple[int, int]]:
     """Return the pairs i < j of shapes whose bounds meet or leave a gap of at most 2 `WELD`; meshes are left out."""
-    count = len(shapes)
-    low, high = np.full((count, 3), math.inf), np.full((count, 3), -math.inf)
-    for k, shape in enumerate(shapes):
-        if not isinstance(shape, Mesh):
-            low[k], high[k] = bounds(shape)
+    solid = [k for k, shape in enumerate(shapes) if not isinstance(shape, Mesh)]
+    if not solid:
+        return []
+    low, high = (np.array(side) for side in zip(*(bounds(shapes[k]) for k in solid), strict=True))
     out = []
-    for i in range(count):
+    for i in range(len(solid)):
         near = (low[i + 1 :] <= high[i] + CLOSE).all(axis=1) & (high[i + 1 :] >= low[i] - CLOSE).all(axis=1)
-        out += [(i, i + 1 + int(j)) for j in np.flatnonzero(near)]
+        out += [(solid[i], solid[i + 1 + int(j)]) for j in np.flatnonzero(near)]
     return out
 
 

@@ -36,7 +36,7 @@ class Flat:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Side of a cylinder about `centre` along `axis`, |a·r| ≤ `half`; two capsule ends close it if `barrel`."""
+    """Side of a cylinder about `centre` along `axis`, |a·r| ≤ `half`."""
 
     owner: int
     centre: Array

@@ -99,7 +99,9 @@ def _open_face(piece: Piece, near: list[int], shapes: tuple[Shape, ...]) -> Face
         return Face(piece, tuple(near))
     u, v = piece.half[0] * piece.u, piece.half[1] * piece.v
     corners = np.array([piece.centre + a * u + b * v for a in (-1.0, 1.0) for b in (-1.0, 1.0)])
-    rotation = np.stack([piece.u, piece.v, np.cross(piece.u, piece.v)], axis=1)
+    # the box's own third axis: a product of the other two would double the rounding of a matrix that was typed in
+    third = piece.normal * np.sign(np.cross(piece.u, piece.v) @ piece.normal)
+    rotation = np.stack([piece.u, piece.v, third], axis=1)
     turned = cast("Any", tuple(tuple(row) for row in rotation.tolist()))
     size = (2.0 * piece.half[0], 2.0 * piece.half[1], 1e-15)
     plate = Box(name="plate", centre=cast("Any", tuple(piece.centre)), size=size, rotation=turned)
@@ -209,7 +211,6 @@ def way_out(union: Union, x: Traced) -> Exit:
     for k, shape in enumerate(union.grown):
         if isinstance(shape, Box):
             p = np.array(shape.rotation).T @ (x - np.array(shape.centre))
-            local[k] = p
             half = 0.5 * np.array(shape.size)
             here = (np.abs(p[0]) < half[0]) & (np.abs(p[1]) < half[1]) & (np.abs(p[2]) < half[2])
         else:

@@ -51,7 +51,8 @@ class Cause(NamedTuple):
     def said(self) -> str:
         """Return it in words."""
         if self.name == "load":
-            return f"a load of {self.load:.1f} ± {1.96 * self.load_std:.1f} kg more at the tool explains it"
+            more = "more" if self.load > 0.0 else "less"
+            return f"a load of {abs(self.load):.1f} ± {1.96 * self.load_std:.1f} kg {more} at the tool explains it"
         words = {"contact": "it went when the arm backed off: a contact", "friction": "friction explains it"}
         return words.get(self.name, "it stayed when the arm backed off, and neither load nor friction explains it")
 

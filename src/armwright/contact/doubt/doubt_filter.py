@@ -254,7 +254,7 @@ class DoubtFilter:
         which = np.flatnonzero(arms)
         for part in (slice(0, LOAD), self.layout.coulomb, self.layout.viscous):
             for k in range(part.start, part.stop):
-                self.P[which, k, k] += self.prior[k, k]
+                self.P[which, k, k] = np.maximum(self.P[which, k, k], self.prior[k, k])
 
     def _overruled(self, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
         self._starved += self.sample

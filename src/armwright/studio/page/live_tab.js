@@ -105,7 +105,8 @@ export function liveTab(app) {
       if (felt.force) rows.push(...fact("Force there", vector(felt.force), "felt"));
       if (felt.tool_force) rows.push(...fact("Tool force", vector(felt.tool_force), "felt"));
     }
-    if (felt?.doubt) rows.push(...fact("Its own model", felt.doubt, "felt"));
+    const doubt = felt?.doubt ?? app.live.doubt;
+    if (doubt) rows.push(...fact("Its own model", doubt, "felt"));
     if (felt?.true) {
       rows.push(...fact("Truth: link", felt.true.link, "true"), ...fact("Truth: place", place(felt.true.point), "true"), ...fact("Truth: force", vector(felt.true.force), "true"));
     }
