@@ -38,7 +38,7 @@ FARTHEST_JOINT_WAY, WIDEST, STRAIGHT = 1.2, 2.4, 12.0
 """Limits of a move: of a joint's way, of its angle (where its own range does not end before) [rad], and of the
 condition number of the tool's Jacobian."""
 
-LOOKED_AT, FLAT = 64, 1e-6
+CONFIGURATIONS_LOOKED_AT, SLOWEST_DIRECTION_SHARE = 64, 1e-6
 """Configurations that tell in how many directions a tool can move, and the share of its fastest motion that is none."""
 
 
@@ -126,9 +126,9 @@ class _Pieces:
 
     def _directions(self) -> int:
         """Return in how many directions the tool can move at all: two for a planar arm, however many joints it has."""
-        q = np.random.default_rng(0).uniform(self.lower, self.upper, (LOOKED_AT, self.robot.n))
+        q = np.random.default_rng(0).uniform(self.lower, self.upper, (CONFIGURATIONS_LOOKED_AT, self.robot.n))
         sizes = np.linalg.svd(np.asarray(self.J(q))[:, :3], compute_uv=False)
-        return max(1, int((sizes > FLAT * sizes[:, :1]).sum(axis=1).max()))
+        return max(1, int((sizes > SLOWEST_DIRECTION_SHARE * sizes[:, :1]).sum(axis=1).max()))
 
     def start(self, rng: np.random.Generator) -> Array:
         for _ in range(2000):
