@@ -48,6 +48,8 @@ UNUSUAL = 0.05
 """Probability below which a known doubt does not excuse an alarm without a test: a hand that pushes goes unnoticed."""
 CLEAR = 3.5
 """Standard deviations from which on an error of the model counts as found: 1 in 2,000 by chance."""
+INTERVAL_DEVIATIONS = 1.96
+"""Deviations, as they are told, of a 95 % interval: an error whose interval does not hold zero is told by itself."""
 FARTHEST_LOAD = 0.3
 """Largest distance of a load's centre from the tool frame that a model is corrected by [m]."""
 LEFT = 2.0
@@ -85,12 +87,13 @@ class Errors(NamedTuple):
     def __str__(self) -> str:
         """Return one sentence: what would explain what was felt."""
         parts = []
-        if abs(self.load) > CLEAR * self.load_std:
+        if abs(self.load) > INTERVAL_DEVIATIONS * self.load_std:
             more = "more" if self.load > 0.0 else "less"
-            parts.append(f"the arm carries {abs(self.load):.1f} ± {1.96 * self.load_std:.1f} kg {more} than its model")
+            told = f"{abs(self.load):.1f} ± {INTERVAL_DEVIATIONS * self.load_std:.1f} kg"
+            parts.append(f"the arm carries {told} {more} than its model")
         for name, value, std, unit in zip(self.joints, self.coulomb, self.coulomb_std, self.units, strict=True):
             more = "more" if value > 0.0 else "less"
-            parts.append(f"{name} takes {abs(value):.1f} ± {1.96 * std:.1f} {unit} {more} friction")
+            parts.append(f"{name} takes {abs(value):.1f} ± {INTERVAL_DEVIATIONS * std:.1f} {unit} {more} friction")
         return "; ".join(parts) or "errors of masses, centres and friction together, none of them clear by itself"
 
 
@@ -98,7 +101,7 @@ def errors_of(robot: Robot, layout: ErrorLayout, known: KnownErrors) -> Errors:
     """Return what is clearly wrong with a model, from the first arm of an estimate."""
     theta, std = known.theta[0], known.std()[0]
     dry, doubt = theta[layout.coulomb], std[layout.coulomb]
-    clear = [j for j in range(robot.n) if abs(dry[j]) > CLEAR * doubt[j]]
+    clear = [j for j in range(robot.n) if abs(dry[j]) > INTERVAL_DEVIATIONS * doubt[j]]
     return Errors(
         float(theta[0]),
         float(std[0]),

@@ -70,7 +70,8 @@ HUBER = 6.7
 WALK_LOAD, WALK_FRICTION = 0.03, 0.02
 """Random walk per √s: of the load [share of a kilogram], of friction [share of what it may be]."""
 TOLD_FACTOR = 1.5
-"""The same for errors that are told with their interval, which is to hold as often as it says."""
+"""The same for a load that is told with its interval, which is to hold as often as it says, by an arm whose unspanned
+errors were learned from many; what one arm learned from itself alone counts as in the tests (`KnownErrors.std`)."""
 STARVED, OPEN = 4.0, 3.0
 """Seconds without anything learned after which an alarm is overruled, and for how long: the quarantine and two more."""
 REMEMBER = 10.0
@@ -112,7 +113,7 @@ class KnownErrors(NamedTuple):
 
     def std(self) -> Array:
         """Return the standard deviation (B, p) of every error, as it is told."""
-        return np.sqrt(TOLD_FACTOR * np.diagonal(self.covariance, axis1=1, axis2=2))
+        return np.sqrt(DOUBT_FACTOR * np.diagonal(self.covariance, axis1=1, axis2=2))
 
 
 class DoubtFilter:
