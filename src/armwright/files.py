@@ -3,8 +3,10 @@
 
 Reading: `open_regular` and `read_regular` take regular files of a stated size only; a pipe or a device may block or
 never end. Refusals are `OSError`, as the system's own are: every reader turns both into its error with the place and
-the rule. Writing: `SafeFile` grows by whole pieces and takes back a piece that it could not write completely.
-`draft_folder` is where a file is written before it takes its name. `Uninterrupted` lets Ctrl-C wait until then.
+the rule. Writing: every file that a user names goes through `replacing` (or `write_file`): it is written as a private
+draft next to its place, flushed, and takes its name when it is whole, so that a full disk, an error or Ctrl-C leaves an
+older file as it was. `SafeFile` grows by whole pieces and takes back a piece that it could not write completely.
+`Uninterrupted` lets Ctrl-C wait.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, BinaryIO
+
+from armwright.errors import ArmwrightError
 
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
@@ -163,6 +167,87 @@ def draft_folder(target: Path) -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory(".draft", f".{target.name}.", target.parent, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
+
+
+def place_of(target: Path) -> Path:
+    """Return where writing to `target` ends: links of this user and of the system are followed.
+
+    Raises:
+        OSError: `target` is a folder, may not be written, or is a link that another user has put there.
+    """
+    if target.is_symlink():
+        owner = os.lstat(target).st_uid
+        if owner not in (0, getattr(os, "geteuid", lambda: owner)()):
+            raise OSError(errno.EPERM, "is a link that belongs to another user", str(target))
+        target = Path(os.path.realpath(target))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+    return target
+
+
+_PLACING = threading.Lock()
+"""Held while files take their names: threads that write two files under one name must not mix them."""
+
+
+@contextmanager
+def replacing(target: str | Path) -> Iterator[Path]:
+    """Give the path of a draft to write; it takes the name `target` when the block ends well, and not before.
+
+    Other files that the block puts next to the draft take their places next to `target`. All are flushed to disk
+    first, and an older file passes its permissions on. A pipe or a device is written directly: it holds nothing that
+    could be lost.
+
+    Raises:
+        ArmwrightError: the file could not be written; nothing has changed at its place.
+
+    >>> with replacing("arm.json") as draft:
+    ...     draft.write_text("{}")
+    """
+    file = Path(target)
+    try:
+        place = place_of(file)
+        if place.exists() and not place.is_file():
+            yield place
+            return
+        with draft_folder(place) as folder:
+            yield folder / place.name
+            drafts = sorted(folder.iterdir(), reverse=True)
+            for draft in drafts:
+                _finish(draft, place.with_name(draft.name))
+            with _PLACING, Uninterrupted():  # all of them, or none
+                for draft in drafts:
+                    os.replace(draft, place.with_name(draft.name))
+            _flush(place.parent)
+    except OSError as error:
+        raise ArmwrightError(
+            f"{file}: could not be written ({error.strerror or error}); nothing was changed there"
+        ) from error
+
+
+def write_file(target: str | Path, content: str | bytes) -> None:
+    """Write a whole file, text as UTF-8; see `replacing`."""
+    with replacing(target) as draft:
+        draft.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def _finish(draft: Path, place: Path) -> None:
+    """Give a draft the permissions of the file that it replaces, and put it on the disk."""
+    with contextlib.suppress(FileNotFoundError):
+        os.chmod(draft, stat.S_IMODE(os.stat(place).st_mode))
+    _flush(draft)
+
+
+def _flush(path: Path) -> None:
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:  # Windows does not open folders
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 class Uninterrupted:

@@ -19,14 +19,13 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from armwright.choices import FORMATS
-from armwright.errors import ArmwrightError, InputError
-from armwright.files import Uninterrupted, draft_folder, open_regular
+from armwright.errors import InputError
+from armwright.files import open_regular, replacing
 from armwright.recording.recording import Recording
 
 if TYPE_CHECKING:
@@ -61,25 +60,8 @@ def save(recording: Recording, path: str | Path) -> Path:
     """
     file = Path(path)
     write: Callable[[Recording, Path], None] = module_for(file).write
-    return written(file, lambda draft: write(recording, draft))
-
-
-_PLACING = threading.Lock()
-"""Held while the files of a recording take their names: threads that save under one name must not mix their files."""
-
-
-def written(file: Path, write: Callable[[Path], None]) -> Path:
-    """Let `write` make the file in a draft folder; move it, with files next to it, to its place when it is whole."""
-    try:
-        with draft_folder(file) as folder:
-            write(folder / file.name)
-            with _PLACING, Uninterrupted():  # both files of a CSV recording, or none
-                for draft in sorted(folder.iterdir(), reverse=True):
-                    os.replace(draft, file.with_name(draft.name))
-    except OSError as error:
-        raise ArmwrightError(
-            f"{file}: could not be written ({error.strerror or error}); nothing was changed there"
-        ) from error
+    with replacing(file) as draft:
+        write(recording, draft)
     return file
 
 

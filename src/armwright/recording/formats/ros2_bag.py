@@ -18,10 +18,9 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.files import open_regular
+from armwright.files import open_regular, replacing
 from armwright.packages import need
 from armwright.recording.formats import file_header as meta
-from armwright.recording.formats import written
 from armwright.recording.formats.mcap_read import (
     CHANNEL,
     CHUNK,
@@ -159,7 +158,9 @@ def write_bag(recording: Recording, path: str | Path, topic: str = "/joint_state
         raise InputError(f"{file}: a ROS 2 bag is an .mcap file")
     if len(recording) and recording.time[0] < 0.0:
         raise InputError(f"{file}: a ROS 2 bag has no times before 0, the recording begins at {recording.time[0]} s")
-    return written(file, lambda draft: _write(recording, draft, topic))
+    with replacing(file) as draft:
+        _write(recording, draft, topic)
+    return file
 
 
 def _write(recording: Recording, path: Path, topic: str) -> None:
