@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import mmap
 import os
 import signal
@@ -39,6 +40,25 @@ _KINDS = (
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
 
+_read: dict[tuple[int, int], bool] | None = None
+"""Files (device, inode) since `inputs_protected` began: True if read, False if written here; None outside of it."""
+
+
+@contextmanager
+def inputs_protected() -> Iterator[None]:
+    """Within this context no file can be replaced that was read in it, unless it was written in it before.
+
+    Commands run in it, so that no slip of an option overwrites a measurement, nor a file that belongs to it (a mesh, a
+    description). In a program of the user's, reading a file and saving it again is nobody's business.
+    """
+    global _read
+    before, _read = _read, {}
+    try:
+        yield
+    finally:
+        _read = before
+
+
 def open_regular(path: Path, most: int) -> BinaryIO:
     """Open a regular file of at most `most` bytes for reading; links are followed.
 
@@ -48,7 +68,10 @@ def open_regular(path: Path, most: int) -> BinaryIO:
     _check(os.stat(path), path, most)  # before opening, which some devices notice
     handle = os.open(path, _FLAGS)
     try:
-        _check(os.fstat(handle), path, most)  # and after it: the name may belong to another file by now
+        found = os.fstat(handle)
+        _check(found, path, most)  # and after it: the name may belong to another file by now
+        if _read is not None:
+            _read.setdefault((found.st_dev, found.st_ino), True)
         return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)
@@ -66,10 +89,13 @@ def read_regular(path: Path, most: int) -> bytes:
 
 def _check(found: os.stat_result, path: Path, most: int) -> None:
     if not stat.S_ISREG(found.st_mode):
-        kind = next((name for test, name in _KINDS if test(found.st_mode)), "something else")
-        raise OSError(errno.EINVAL, f"expected a regular file, found {kind}", str(path))
+        raise OSError(errno.EINVAL, f"expected a regular file, found {_kind(found.st_mode)}", str(path))
     if found.st_size > most:
         raise _too_large(found.st_size, path, most)
+
+
+def _kind(mode: int) -> str:
+    return next((name for test, name in _KINDS if test(mode)), "something else")
 
 
 def _too_large(size: int, path: Path, most: int) -> OSError:
@@ -116,12 +142,14 @@ class SafeFile:
 
     @classmethod
     def begin(cls, path: Path, sync_every: float | None, *parts: Any, fresh: bool = False) -> SafeFile:
-        """Create the file with its first piece, or leave nothing open."""
+        """Create the file with its first piece, or leave nothing open, and nothing that is new."""
         file = cls(path, sync_every, fresh=fresh)
         try:
             file.write(*parts)
         except BaseException:
             file.close()
+            if fresh:
+                path.unlink(missing_ok=True)
             raise
         return file
 
@@ -169,20 +197,28 @@ def draft_folder(target: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def place_of(target: Path) -> Path:
+def place_of(target: Path, *, regular: bool = False) -> Path:
     """Return where writing to `target` ends: links of this user and of the system are followed.
 
     Raises:
-        OSError: `target` is a folder, may not be written, or is a link that another user has put there.
+        OSError: `target` is a folder, may not be written, is a link that another user has put there, or, where a
+            `regular` file is wanted, a pipe or a device.
     """
     if target.is_symlink():
         owner = os.lstat(target).st_uid
         if owner not in (0, getattr(os, "geteuid", lambda: owner)()):
             raise OSError(errno.EPERM, "is a link that belongs to another user", str(target))
         target = Path(os.path.realpath(target))
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-    if target.exists() and not os.access(target, os.W_OK):
+    try:
+        found = os.stat(target)
+    except FileNotFoundError:
+        return target
+    mode = found.st_mode
+    if _read is not None and _read.get((found.st_dev, found.st_ino)):
+        raise OSError(errno.EINVAL, "this command reads that file; choose another name", str(target))
+    if stat.S_ISDIR(mode) or (regular and not stat.S_ISREG(mode)):
+        raise OSError(errno.EINVAL, f"expected a regular file, found {_kind(mode)}", str(target))
+    if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
     return target
 
@@ -216,20 +252,53 @@ def replacing(target: str | Path) -> Iterator[Path]:
             drafts = sorted(folder.iterdir(), reverse=True)
             for draft in drafts:
                 _finish(draft, place.with_name(draft.name))
-            with _PLACING, Uninterrupted():  # all of them, or none
-                for draft in drafts:
-                    os.replace(draft, place.with_name(draft.name))
-            _flush(place.parent)
+            _take_places([(draft, place.with_name(draft.name)) for draft in drafts])
     except OSError as error:
         raise ArmwrightError(
             f"{file}: could not be written ({error.strerror or error}); nothing was changed there"
         ) from error
 
 
+def free_name(target: Path, beside: tuple[str, ...] = ()) -> Path:
+    """Return `target` if nothing has that name, else ``run.partial.mcap``, ``run.partial-2.mcap``, … next to it.
+
+    What grows piece by piece, or may turn out to be half of what was wanted, is written there: an older file stays
+    until the new one is whole. `beside` are endings of files that would stand next to it; their names are free, too.
+
+    >>> free_name(Path("run.mcap"))
+    """
+    names = itertools.chain(
+        [target],
+        (target.with_stem(f"{target.stem}.partial{number}") for number in ("", *map("-{}".format, range(2, 1000)))),
+    )
+    for name in names:
+        if not any(os.path.lexists(f"{name}{ending}") for ending in ("", *beside)):
+            return name
+    raise OSError(errno.EEXIST, "a thousand unfinished files of that name are there already", str(target))
+
+
+def take_place(draft: Path, target: Path, beside: tuple[str, ...] = ()) -> None:
+    """Let a finished file, and those `beside` it that exist, take the name `target` at once; Ctrl-C waits."""
+    names = [(Path(f"{draft}{ending}"), Path(f"{target}{ending}")) for ending in ("", *beside)]
+    _take_places([(old, new) for old, new in names if old.exists()])
+
+
 def write_file(target: str | Path, content: str | bytes) -> None:
     """Write a whole file, text as UTF-8; see `replacing`."""
     with replacing(target) as draft:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def _take_places(names: list[tuple[Path, Path]]) -> None:
+    """Rename files that are whole: all of them, or none, as far as Ctrl-C and other threads are concerned."""
+    with _PLACING, Uninterrupted():
+        for draft, place in names:
+            found = os.stat(draft)
+            os.replace(draft, place)
+            if _read is not None:
+                _read[found.st_dev, found.st_ino] = False
+    for folder in {place.parent for _, place in names}:
+        _flush(folder)
 
 
 def _finish(draft: Path, place: Path) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import signal
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from armwright.errors import ArmwrightError, InputError, NotSupportedError
+from armwright.errors import ArmwrightError, ArmwrightWarning, InputError, NotSupportedError
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Signal
 from armwright.recording.writer import RecordingWriter
@@ -149,11 +150,55 @@ def test_an_exception_in_the_run_is_recorded(suffix: str, error: BaseException, 
     assert rec.outcome == f"interrupted by {type(error).__name__}" + (f": {error}" if str(error) else "")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_from_the_start(tmp_path: Path) -> None:
-    (tmp_path / "run.csv").symlink_to("/dev/full")
-    with pytest.raises(ArmwrightError, match=r"run.csv: cannot be written \(No space left on device\)"):
+def test_a_full_disk_from_the_start(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("armwright.files.SafeFile.write", full)
+    with pytest.raises(ArmwrightError, match=rf"run.{suffix}: cannot be written \(No space left on device\)"):
+        RecordingWriter(tmp_path / f"run.{suffix}", SPEC)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="needs /dev/null")
+def test_a_recording_is_a_regular_file(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").symlink_to("/dev/null")
+    with pytest.raises(ArmwrightError, match=r"run.csv: cannot be written \(expected a regular file, found a device\)"):
         RecordingWriter(tmp_path / "run.csv", SPEC)
+
+
+@pytest.mark.parametrize("end", ["error", "full disk", "kill"])
+def test_an_older_recording_stays_until_the_new_one_is_whole(
+    suffix: str, end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, time = tmp_path / f"run.{suffix}", np.arange(100) * 1e-3
+
+    def record(count: int) -> None:
+        with RecordingWriter(path, SPEC, settings={"law": "pd"}, chunk=50) as writer:
+            writer.append(time[:50], values_at(time[:50]))
+            if end == "error" and count == 1:
+                raise ValueError("law returned nan")
+            if end == "full disk" and count == 1:
+                monkeypatch.setattr(type(writer._sink), "append", full)
+            if end == "kill" and count == 1:
+                return writer._abandon()
+            writer.append(time[50:], values_at(time[50:]))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    record(0)
+    before = path.read_bytes()
+    told = pytest.warns(ArmwrightWarning, match="the older file stays") if end == "error" else contextlib.nullcontext()
+    with told, contextlib.suppress(ValueError, ArmwrightError):
+        record(1)
+    assert path.read_bytes() == before
+    kept = Recording.load(tmp_path / f"run.partial.{suffix}")
+    assert_prefix(kept, 50, 50)
+    monkeypatch.undo()
+    record(2)  # and the next whole one takes the name, whatever was left before
+    assert len(Recording.load(path)) == 100
+    assert len(Recording.load(tmp_path / f"run.partial.{suffix}")) == len(kept)
 
 
 def test_a_failure_while_closing_keeps_the_samples(

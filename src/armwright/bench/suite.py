@@ -18,6 +18,7 @@ from armwright.bench.loop_task import prepare_task
 from armwright.bench.prepare_arms import prepare
 from armwright.bench.process import process_figures
 from armwright.errors import ArmwrightError
+from armwright.files import write_file
 
 PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb")
 ARMS = ("ur5", "n30", "n50")
@@ -139,6 +140,6 @@ def run(
     }
     document["loop"] = loop_lines(document)
     document["campaign_lines"] = campaign_lines(many) if many else []
-    out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    write_file(out, json.dumps(document, indent=2) + "\n")
     tell(f"wrote {out}")
     return document

@@ -19,8 +19,6 @@ from armwright.cli.output import NEGATIVE, number, say, say_json, table
 from armwright.errors import DescriptionError, InputError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from armwright.robot.check import Finding
     from armwright.robot.model import Robot
 
@@ -35,6 +33,7 @@ ONLY_READ = (
 """Rules of a file that its arm no longer shows once it is loaded."""
 NOTHING_READ = ("name", "file", "readable-file")
 """Rules whose breach says that the name or path is wrong, not the arm."""
+DRAWING_DPI = 160  # pixels per inch
 ARM_SUFFIXES = (".urdf", ".xml", ".xacro", ".toml")
 
 
@@ -115,18 +114,13 @@ def is_program(name: str) -> bool:
 def draw_meshes(arm: Robot, file: str, packages: Path, path: Path) -> None:
     """Draw what the URDF `file` shows of the arm."""
     from armwright.recording.pictures.arm_drawing import draw_shapes
+    from armwright.recording.pictures.style import save_figure
     from armwright.world import link_shapes
 
     if not file.lower().endswith((".urdf", ".xml")):
         raise InputError("show: --meshes draws those of a URDF file")
-    _keep(draw_shapes(arm, arm.neutral(), link_shapes(arm, file, "visual", package_roots=[packages])), path)
-
-
-def _keep(figure: Figure, path: Path) -> None:
-    try:
-        figure.savefig(path, dpi=160)
-    except (OSError, ValueError) as error:
-        raise InputError(f"show: cannot draw to {path}: {error}") from error
+    figure = draw_shapes(arm, arm.neutral(), link_shapes(arm, file, "visual", package_roots=[packages]))
+    save_figure(figure, path, DRAWING_DPI)
 
 
 def draw_arm(arm: Robot, path: Path) -> None:
@@ -134,6 +128,7 @@ def draw_arm(arm: Robot, path: Path) -> None:
     import numpy as np
 
     from armwright.kinematics import manipulability
+    from armwright.recording.pictures.style import save_figure
     from armwright.studies.study_pictures import Ball, arm_figure
 
     bent = np.clip(0.6 * (-1.0) ** np.arange(arm.n), arm.lower, arm.upper)
@@ -141,7 +136,7 @@ def draw_arm(arm: Robot, path: Path) -> None:
     scale = 0.25 * float(np.linalg.norm(arm.T_tip_tool[:3, 3]) + 1.0) / max(float(ellipsoid.half_lengths.max()), 1e-9)
     balls = {"bent, with manipulability": Ball(ellipsoid.axes, scale * ellipsoid.half_lengths)}
     figure = arm_figure(arm, [("q = 0", np.zeros(arm.n)), (next(iter(balls)), bent)], axes=True, coms=True, balls=balls)
-    _keep(figure, path)
+    save_figure(figure, path, DRAWING_DPI)
 
 
 @grouped

@@ -12,7 +12,8 @@ import typer
 from armwright.cli.failures import fail
 from armwright.cli.option_groups import ArmReading, grouped
 from armwright.cli.option_words import Json, RobotName, out_option
-from armwright.cli.output import as_json, say_json, say_source, tell, write_text
+from armwright.cli.output import as_json, say_json, say_source, tell
+from armwright.files import write_file
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -78,7 +79,7 @@ def export(
     for name, text in texts.items():
         place = out if folder is None else folder / name
         if place is not None:
-            write_text(place, text)
+            write_file(place, text)
             if not json:
                 tell(f"wrote {place} ({len(text.splitlines())} lines)")
     if out is not None:

@@ -18,7 +18,9 @@ from typing import Any, NoReturn
 import typer
 
 from armwright.cli.output import BUG, INTERRUPTED, PIPE_CLOSED, WRONG, OutputError, drop_stdout, safe, say_json, tell
+from armwright.cli.written_files import check_outputs
 from armwright.errors import ArmwrightError, ArmwrightWarning, DescriptionError, ProgramError
+from armwright.files import inputs_protected
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?=: |$)")
 
@@ -81,11 +83,17 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> None:
-        code = outcome(lambda: command(*args, **kwargs), bool(kwargs.get("json")))
+        code = outcome(lambda: _checked(command, *args, **kwargs), bool(kwargs.get("json")))
         if code:
             raise typer.Exit(code)
 
     return wrapper
+
+
+def _checked(command: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+    check_outputs(kwargs)
+    with inputs_protected():
+        command(*args, **kwargs)
 
 
 def outcome(work: Callable[[], int | None], json: bool) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from armwright.cli.output import safe
 from armwright.kinematics.forward import fk_all, tool_pose
 from armwright.packages import need
+from armwright.recording.pictures.style import save_figure
 from armwright.robot.kernels import kernel
 from armwright.simulation import Frictionless, simulate, with_energy
 
@@ -95,7 +96,7 @@ def plot(robot: Robot, record: Recording, path: Path, *, poses: int = 7, window:
         axes.grid(alpha=0.25)
         axes.margins(x=0.0)
     figure.suptitle(f"{drawn(robot.name)}: free fall, RK4 at 1 ms", fontweight="bold")
-    figure.savefig(path, dpi=130)
+    save_figure(figure, path, 130)
 
 
 def drawn(name: str) -> str:

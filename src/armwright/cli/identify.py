@@ -22,7 +22,8 @@ from armwright.cli.option_words import (
     report_option,
     world_option,
 )
-from armwright.cli.output import say, say_json, show_page, table, tell, write_text
+from armwright.cli.output import say, say_json, show_page, table, tell
+from armwright.files import write_file
 
 if TYPE_CHECKING:
     from armwright.identify.current_log import Log
@@ -102,9 +103,9 @@ def identify(
     if wanted.out is not None:
         save_model(model, wanted.out)
     if wanted.sheet is not None:
-        write_text(wanted.sheet, model.robot.to_sheet())
+        write_file(wanted.sheet, model.robot.to_sheet())
     if wanted.report is not None:
-        write_text(wanted.report, markdown(model, held))
+        write_file(wanted.report, markdown(model, held))
     if json:
         left = [{"log": h.log, "error": h.error, "controller": h.controller, "floor": h.floor} for h in held]
         say_json(summary(model) | {"left_out": left})
@@ -306,7 +307,7 @@ def excite(
         t = np.arange(round(100.0 * duration) + 1) / 100.0
         names = ["t", *(f"{part}_{j}" for part in ("q", "qd", "qdd") for j in range(arm.n))]
         rows = np.concatenate([t[:, None], *found.reference(t)], axis=1)
-        write_text(out, "\n".join([",".join(names), *(",".join(map(repr, row)) for row in rows.tolist())]) + "\n")
+        write_file(out, "\n".join([",".join(names), *(",".join(map(repr, row)) for row in rows.tolist())]) + "\n")
     low, high, speed, push = found.peaks()
     if json:
         peaks = {"lower": low, "upper": high, "velocity": speed, "acceleration": push}

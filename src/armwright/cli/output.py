@@ -185,14 +185,6 @@ def number(value: float | str | None) -> str:
     return "∞" if math.isinf(value) and value > 0 else "-∞" if math.isinf(value) else f"{value:.5g}"
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file; what goes wrong names the file (see `armwright.cli.failures.guarded`)."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:  # a full disk does not name the file by itself
-        raise OSError(error.errno, error.strerror, str(path)) from error
-
-
 def show_page(file: str | Path | None, *, opened: bool, quiet: bool = False) -> None:
     """Print the address of a page that was written, unless quiet, and open it where that is asked for."""
     if file is None:

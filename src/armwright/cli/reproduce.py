@@ -14,6 +14,7 @@ from armwright.cli.failures import fail
 from armwright.cli.option_words import Json, out_option
 from armwright.cli.output import INTERRUPTED, NEGATIVE, console, safe, say, say_json, table, writing
 from armwright.cli.output import tell as on_stderr
+from armwright.cli.written_files import unfinished
 
 if TYPE_CHECKING:
     from armwright.studies.run_study import Change, Result, StudyOutcome
@@ -83,7 +84,10 @@ def _one(
     if record:
         tell(f"recorded in {put_on_record(outcome)}")
     changed = changes(outcome)
-    page = write_page(outcome, out / f"armwright-{study.id}.html", changed=changed, tell=tell) if out else None
+    page = None
+    if out:
+        file = out / f"armwright-{study.id}.html"
+        page = write_page(outcome, unfinished(file) if outcome.interrupted else file, changed=changed, tell=tell)
     if not json:
         _print(outcome)
         for change in changed:

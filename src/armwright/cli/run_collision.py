@@ -35,6 +35,7 @@ from armwright.cli.output import tell as remark
 from armwright.cli.program_command import program
 from armwright.cli.run_detection import detection
 from armwright.cli.run_worlds import worlds
+from armwright.cli.written_files import unfinished
 from armwright.errors import NotSupportedError
 
 if TYPE_CHECKING:
@@ -164,8 +165,7 @@ def collision(
         recording = getattr(error, "recording", None)
         if out is not None and recording is not None and len(recording):
             out.mkdir(parents=True, exist_ok=True)
-            recording.save(out / "recording.npz")
-            remark(f"wrote {out / 'recording.npz'}: what was recorded until the error")
+            remark(f"wrote {recording.save(unfinished(out / 'recording.npz'))}: what was recorded until the error")
         raise
     took = time.perf_counter() - began
     files = _write(run, out, options.film, json) if out is not None else []
@@ -259,12 +259,15 @@ def _write(run: Exploration, out: Path, film: bool, quiet: bool) -> list[str]:
 
     out.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
+    recording, page = out / "recording.npz", out / "report.html"
+    if run.outcome == "interrupted":
+        recording, page = unfinished(recording), unfinished(page)
     if len(run.recording):
-        files.append(run.recording.save(out / "recording.npz"))
+        files.append(run.recording.save(recording))
     try:
         with progress("drawing the report", quiet) as tell:
             done = None if tell is None else lambda k, n: tell(k / n)
-            files.append(run.report(out / "report.html", animation=film, progress=done))
+            files.append(run.report(page, animation=film, progress=done))
     except NotSupportedError as error:
         remark(f"armwright: no report: {error}")  # stdout may be for JSON
     return [str(file) for file in files]

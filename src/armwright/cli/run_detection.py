@@ -15,6 +15,7 @@ from armwright.cli.option_groups import ArmReading, grouped
 from armwright.cli.option_words import RANGE, Jobs, Json, Seed, numbers, out_option, robot_option, value_range
 from armwright.cli.output import INTERRUPTED, say, say_json, table
 from armwright.errors import NotSupportedError
+from armwright.files import write_file
 
 if TYPE_CHECKING:
     from armwright.detection.detection_result import DetectionStudy
@@ -242,7 +243,7 @@ def _write(found: DetectionStudy, result: dict[str, Any], out: Path) -> list[Pat
     from json import dumps
 
     files = [out / "detection.json"]
-    files[0].write_text(dumps(result, indent=1, allow_nan=False), encoding="utf-8")
+    write_file(files[0], dumps(result, indent=1, allow_nan=False))
     try:
         found.plot(out / "detection.png")
         files.append(out / "detection.png")

@@ -7,7 +7,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,7 +30,9 @@ from armwright.cli.option_words import (
     report_option,
 )
 from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, safe, say, say_json, show_page, table
+from armwright.cli.written_files import unfinished
 from armwright.errors import InputError, SimulationError
+from armwright.files import free_name
 
 if TYPE_CHECKING:
     from armwright.control import Law
@@ -113,6 +115,7 @@ def simulate(
 ) -> None:
     """Simulate an arm under a control law; print a summary and write recording, pictures, film and report."""
     from armwright.recording import Recording
+    from armwright.recording.formats import beside
     from armwright.simulation import simulate as run
 
     _check_files(wanted)
@@ -137,9 +140,10 @@ def simulate(
         "sensors": _sensors(plant.noise),
     }
     began, ending = time.perf_counter(), None
+    save = _streamed(wanted.out)
+    stream = None if save is None else free_name(save, beside(save))  # where the writer leaves an unfinished run
     try:
         with progress(f"{arm.name}: {chosen.name}", json) as tell:
-            save = _streamed(wanted.out)
             recording = run(loaded, chosen, follow, motion.duration, progress=tell, save=save, **options)
     except SimulationError as error:
         if not isinstance(error.recording, Recording) or not len(error.recording):
@@ -151,6 +155,8 @@ def simulate(
         kept = f"interrupted at t = {reached:.4g} s; what was recorded is kept"
         ending = CommandError(kept, INTERRUPTED, kind="Interrupted", answered=json)
     recording = _complete(recording, chosen if model is loaded else None)
+    if ending is not None and recording.outcome != "diverged":
+        wanted = _half_done(wanted, stream)
     files = write(recording, wanted, json)
     if json:
         say_json(
@@ -251,6 +257,12 @@ def _check_files(wanted: SimulationFiles) -> None:
 def _streamed(out: Path | None) -> Path | None:
     """The file to write while the run goes on: an NPZ archive has to be written in one piece."""
     return None if out is None or out.suffix.lower() == ".npz" else out
+
+
+def _half_done(wanted: SimulationFiles, stream: Path | None) -> SimulationFiles:
+    """Where the results of a run that did not come to its end go: not in the place of older ones."""
+    out, animate, report = (file and unfinished(file) for file in (wanted.out, wanted.animate, wanted.report))
+    return replace(wanted, out=stream or out, animate=animate, report=report)
 
 
 def _drive(arm: Robot) -> Drive:

@@ -12,6 +12,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.packages import need
+from armwright.recording.pictures.style import save_figure
 from armwright.statistics import CONVENTION, Interval, quantile, rate, share
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ class DetectionStudy:
                 handlelength=3.0,
             )
         if path is not None:
-            figure.savefig(Path(path))
+            save_figure(figure, path)
         return figure
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from armwright.identify.gear_friction import TERMS
 from armwright.identify.identified import Estimate, Identified
 from armwright.packages import need
+from armwright.recording.pictures.style import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +69,7 @@ def currents(prediction: Prediction, identified: Identified, path: str | Path | 
 
 def _written(figure: Figure, path: str | Path | None) -> Figure:
     if path is not None:
-        figure.savefig(Path(path), dpi=120)
+        save_figure(figure, path, 120)
     return figure
 
 

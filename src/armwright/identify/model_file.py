@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.errors import ArmwrightError, InputError
-from armwright.files import read_regular
+from armwright.errors import InputError
+from armwright.files import read_regular, write_file
 from armwright.identify.consistent_bodies import pseudo_inertia
 from armwright.identify.gear_friction import TERMS, GearFriction
 from armwright.identify.identified import Bands, Estimate, Identified
@@ -88,10 +88,7 @@ def save_model(identified: Identified, path: str | Path) -> Path:
     >>> save_model(aw.identify.fit(log, robot), "arm.json")
     """
     file = Path(path)
-    try:
-        file.write_text(to_text(identified), encoding="utf-8")
-    except OSError as error:
-        raise ArmwrightError(f"{file}: could not be written ({error.strerror or error})") from error
+    write_file(file, to_text(identified))
     return file
 
 

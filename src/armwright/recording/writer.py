@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.errors import ArmwrightError, InputError
-from armwright.files import Uninterrupted
-from armwright.recording.formats import module_for
+from armwright.errors import ArmwrightError, InputError, tell_user
+from armwright.files import Uninterrupted, free_name, place_of, take_place
+from armwright.recording.formats import beside, module_for
 from armwright.recording.formats.file_header import Column, head_text, tail_of
 from armwright.recording.recording import Recording, versions
 from armwright.recording.signals import RecordedEvent, Signal, as_event, check_signals, plain, read_only
@@ -76,8 +76,12 @@ class RecordingWriter:
     death of the process; it is forced to disk every `sync_every` seconds, so it survives a power cut. After a full disk
     the file opens up to the last whole chunk; after Ctrl-C or an error in the ``with`` block with all that was given.
 
+    Where an older file has the name already, it stays until this recording is whole, and for good if that does not
+    happen: the samples are then in `place`.
+
     Attributes:
         path: the file; .mcap, .parquet or .csv.
+        place: where the samples are until the end: `path`, or ``….partial.mcap`` next to an older file.
     """
 
     def __init__(
@@ -94,7 +98,7 @@ class RecordingWriter:
         """Create the file.
 
         Args:
-            path: where to write; an existing file is replaced.
+            path: where to write; an existing file is replaced at the end.
             signals: by name, what will come: unit, labels, and a sample's shape, of `values` with no rows (0, ...).
             robot: the arm.
             settings: what the run was asked to do; anything JSON can hold.
@@ -115,9 +119,12 @@ class RecordingWriter:
         self._open = True
         head = head_text(self._columns, robot, plain(settings or {}), seed, versions())
         sink = module_for(self.path).Sink
+        self._beside = beside(self.path)
         try:
+            self._target = place_of(self.path, regular=True)
+            self.place = free_name(self._target, self._beside)
             with Uninterrupted():  # no file without its description
-                self._sink = sink(self.path, self._columns, head, sync_every)
+                self._sink = sink(self.place, self._columns, head, sync_every)
         except OSError as error:
             raise ArmwrightError(f"{self.path}: cannot be written ({error.strerror or error})") from error
 
@@ -183,8 +190,14 @@ class RecordingWriter:
                 raise
             self._gathered, self._written = [], float(time[-1])
 
-    def close(self, outcome: str = "", events: Iterable[Any] = ()) -> None:
-        """Write what remains, the events and the outcome; safe to call twice. Ctrl-C takes effect after it."""
+    def close(self, outcome: str = "", events: Iterable[Any] = (), *, whole: bool = True) -> None:
+        """Write what remains, the events and the outcome; safe to call twice. Ctrl-C takes effect after it.
+
+        Args:
+            outcome: how the run ended.
+            events: of the run.
+            whole: whether this is what was wanted; what is not does not replace an older file.
+        """
         with Uninterrupted():
             if not self._open:
                 return
@@ -193,6 +206,9 @@ class RecordingWriter:
             self._open = False
             try:
                 self._sink.close(tail_of(self.samples, listed, outcome))
+                if self.place != self._target and whole:
+                    take_place(self.place, self._target, self._beside)
+                    self.place = self._target
             except OSError as error:
                 self._abandon()
                 raise ArmwrightError(
@@ -201,9 +217,13 @@ class RecordingWriter:
             except BaseException:
                 self._abandon()
                 raise
+            if self.place != self._target:
+                tell_user(f"{self.path}: the older file stays; what was recorded is in {self.place}")
 
     def _kept(self) -> str:
-        return f"the file opens with the first {self.samples} samples"
+        if self.place == self._target:
+            return f"the file opens with the first {self.samples} samples"
+        return f"the older file stays, {self.place} opens with the first {self.samples} samples"
 
     def _abandon(self) -> None:
         self._open = False
@@ -221,4 +241,4 @@ class RecordingWriter:
             self.close()
             return
         with contextlib.suppress(ArmwrightError):
-            self.close(outcome=f"interrupted by {kind.__name__}" + (f": {error}" if str(error) else ""))
+            self.close(f"interrupted by {kind.__name__}" + (f": {error}" if str(error) else ""), whole=False)

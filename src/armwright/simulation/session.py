@@ -23,6 +23,7 @@ from armwright.files import Uninterrupted
 from armwright.graph.loop import CompiledLoop, recorded_rows
 from armwright.graph.loop_plan import LoopPlan, Slots, Stage, stage, traced_stage
 from armwright.graph.purity import StatefulError, is_trusted, traced_purely
+from armwright.recording.formats.file_header import INTERRUPTED
 from armwright.recording.signals import RecordedEvent
 from armwright.recording.writer import RecordingWriter
 from armwright.robot.model import Memo, make_once, memo_of
@@ -111,6 +112,7 @@ class RecordingStream:
                 self._writer.close(
                     outcome,
                     [RecordedEvent(t, name) for t, name in sorted(self.running.happened + self.running.flagged)],
+                    whole=not outcome.startswith(INTERRUPTED),
                 )
             except ArmwrightError as error:
                 raise SimulationError(str(error)) from error

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from armwright.errors import ArmwrightError
+from armwright.files import write_file
 from armwright.studies.printed_numbers import match, write_value
 from armwright.studies.study import Claim, Formula, Item, Numbers, Span, Study
 
@@ -272,9 +273,5 @@ def record(outcome: StudyOutcome) -> Path:
     folder = Path(str(resources.files("armwright.studies"))) / "records"
     file = folder / f"{outcome.study.id}.json"
     text = json.dumps({result.item.id: result.verdict.kind for result in outcome.results}, indent=1) + "\n"
-    try:
-        folder.mkdir(exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ArmwrightError(f"{file}: the verdicts could not be recorded ({error.strerror or error})") from error
+    write_file(file, text)
     return file

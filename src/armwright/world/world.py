@@ -16,6 +16,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
+from armwright.files import write_file
 from armwright.kinematics.forward import fk_all
 from armwright.world.arm_capsules import LinkCapsule, fixed_column, link_capsules
 from armwright.world.shape_distance import nearest_parameters, signed_distance
@@ -186,7 +187,7 @@ class World:
         """Write the world as a file that `load_world` reads back without loss."""
         from armwright.world.world_file import world_text
 
-        Path(path).write_text(world_text(self), encoding="utf-8")
+        write_file(path, world_text(self))
 
 
 @names_culprit

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.detection.study_contacts import ur5_sensors
-from armwright.errors import ArmwrightError, InputError
+from armwright.errors import InputError
 from armwright.exploration.explore_options import ControlLoop, GridTask, Sensing
 from armwright.exploration.grid.grid_worlds import Oracle, Outcomes, ask_oracles, explore_one, random_cylinders
 from armwright.packages import need
-from armwright.recording.pictures.style import COLOURS, MUTED, STYLE
+from armwright.recording.pictures.style import COLOURS, MUTED, STYLE, save_figure
 from armwright.statistics import quantile
 
 if TYPE_CHECKING:
@@ -157,10 +157,7 @@ def draw_comparison(comparison: Comparison, path: str | Path | None = None) -> F
         note = f"right: the {len(among)} worlds that every variant crossed; box 25–75 %, whiskers 5–95 %"
         figure.text(0.995, 0.015, note, ha="right", va="bottom", fontsize=8, color=MUTED)
         if path is not None:
-            try:
-                figure.savefig(path, dpi=150)
-            except (OSError, ValueError) as error:
-                raise ArmwrightError(f"{path}: the figure could not be saved ({error})") from error
+            save_figure(figure, path, 150)
     return figure
 
 

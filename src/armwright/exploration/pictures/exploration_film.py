@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.errors import ArmwrightError, InputError
+from armwright.errors import InputError
 from armwright.exploration.arm.arm_result import ArmExploration
 from armwright.exploration.arm.touch_map import RADIUS
 from armwright.exploration.pictures.arm_figures import balls, draw_outlines, outlines, seen
 from armwright.exploration.pictures.map_figures import ACTUAL, FELT_FILL, draw_map, ends, plan_of
+from armwright.files import replacing
 from armwright.packages import need
 from armwright.recording.pictures.animation import write_gif
 from armwright.recording.pictures.arm_drawing import Scene, one
@@ -60,10 +61,8 @@ def film(
         raise InputError("film: the run was interrupted before anything was recorded")
     times = np.linspace(run.recording.time[0], run.recording.time[-1], frames)
     sample = np.concatenate(list(draw(run, times[[0, len(times) // 2, -1]], size, camera)))
-    try:
-        write_gif(_counted(draw(run, times, size, camera), frames, progress), sample, file, fps)
-    except OSError as error:
-        raise ArmwrightError(f"{file}: could not be written ({error.strerror or error})") from error
+    with replacing(file) as draft:
+        write_gif(_counted(draw(run, times, size, camera), frames, progress), sample, draft, fps)
     return file
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.errors import ArmwrightError, InputError
+from armwright.errors import InputError
 from armwright.exploration.arm.arm_result import ArmExploration
 from armwright.exploration.pictures.arm_figures import MAKERS as JOINT_MAKERS
 from armwright.graph import compile_function
 from armwright.packages import need
-from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, compact_png
+from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, compact_png, save_figure
 from armwright.world.shape_distance import signed_distance
 from armwright.world.shapes import HalfSpace, Mesh
 
@@ -174,10 +174,7 @@ def draw(run: Exploration, what: str = "path", path: str | Path | None = None, *
         makers[what](run, figure, width)
         figure.draw_without_rendering()
         if path is not None:
-            try:
-                figure.savefig(path)
-            except (OSError, ValueError) as error:
-                raise ArmwrightError(f"{path}: the figure could not be saved ({error})") from error
+            save_figure(figure, path)
     return figure
 
 

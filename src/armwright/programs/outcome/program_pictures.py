@@ -14,7 +14,7 @@ from armwright.kinematics import fk
 from armwright.packages import need
 from armwright.recording.pictures.arm_drawing import Scene, one
 from armwright.recording.pictures.skeleton import camera_for, capsules, upright
-from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, compact_png
+from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, compact_png, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ def draw(outcome: ProgramRun, view: str, path: str | Path | None = None) -> Figu
     with need("matplotlib", "plot", "drawing a report").rc_context(STYLE):
         figure = VIEWS[view](outcome)
         if path is not None:
-            figure.savefig(path)
+            save_figure(figure, path)
         else:
             figure.draw_without_rendering()  # lay out while the style holds
     return figure

@@ -43,6 +43,11 @@ def module_for(path: Path) -> ModuleType:
     )
 
 
+def beside(path: Path) -> tuple[str, ...]:
+    """Return the endings of the files that stand next to a recording while it is written piece by piece."""
+    return tuple(getattr(module_for(path).Sink, "beside", ()))
+
+
 def save(recording: Recording, path: str | Path) -> Path:
     """Write a recording; an existing file is replaced at once, when the new one is complete.
 

@@ -109,19 +109,21 @@ def meta_file(path: Path) -> Path:
 class Sink:
     """Writes samples as lines."""
 
+    beside = (".meta",)
+
     def __init__(self, path: Path, columns: tuple[meta.Column, ...], head: str, sync_every: float | None = 1.0) -> None:
         """Write the line of names, and the description into its own file."""
         opening = f"{','.join(names_of(columns))}\n".encode()
         self._crc = zlib.crc32(opening)
         self.samples = 0
-        meta_file(path).unlink(missing_ok=True)  # first: numbers never stand next to the description of others
-        self.file = SafeFile.begin(path, sync_every, opening)
+        self.file = SafeFile.begin(path, sync_every, opening, fresh=True)
         try:
             self._meta = SafeFile.begin(meta_file(path), sync_every, f"{head}\n".encode(), fresh=True)
             if sync_every is not None:
                 self._meta.sync()
         except BaseException:
             self.file.close()
+            path.unlink(missing_ok=True)
             raise
 
     def append(self, time: Array, blocks: list[Array]) -> None:

@@ -78,7 +78,7 @@ class Sink:
         parts = [MAGIC, self._bytes(r.Header(profile="", library="armwright"))]
         for name, texts in (("armwright.head", {"json": head}), ("armwright.units", units)):
             parts.append(self._describe(name, texts, sum(map(len, parts))))
-        self.file = SafeFile.begin(path, sync_every, *parts, *map(self._bytes, self._opening))
+        self.file = SafeFile.begin(path, sync_every, *parts, *map(self._bytes, self._opening), fresh=True)
 
     @property
     def samples(self) -> int:

@@ -84,15 +84,15 @@ _PLAIN: dict[str, Any] = {
 class Sink:
     """Streams Arrow batches, converted at close."""
 
+    beside = (".partial",)
+
     def __init__(self, path: Path, columns: tuple[meta.Column, ...], head: str, sync_every: float | None = 1.0) -> None:
-        """Write the stream's schema; an older Parquet file of that name is removed, as any writer would."""
+        """Write the stream's schema."""
         self._arrow = need("pyarrow", "log", "writing .parquet")
         self._path, self._partial = path, path.with_name(path.name + ".partial")
         self._columns, self._schema = columns, _schema(self._arrow, columns, head)
         self._numbers: dict[str, int] = {}
         self.samples = 0
-        path.unlink(missing_ok=True)
-        self._partial.unlink(missing_ok=True)  # never write through an existing file, which may be a link
         self.file = SafeFile.begin(self._partial, sync_every, *piece(self._schema.serialize()), fresh=True)
 
     def append(self, time: Array, blocks: list[Array]) -> None:

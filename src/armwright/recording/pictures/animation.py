@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError, NotSupportedError
+from armwright.files import replacing
 from armwright.packages import need
 from armwright.recording.pictures.arm_drawing import FLOOR, GRID, SHADOW, TRACE, Scene, one
 from armwright.recording.pictures.skeleton import Camera, camera_for, capsules
@@ -70,14 +71,12 @@ def animate(
     frames = draw_frames(recording, times, size=size, camera=camera, title=title)
     if progress is not None:
         frames = _counted(frames, len(times), progress)
-    try:
+    with replacing(file) as draft:
         if gif:
             keys = draw_frames(recording, times[[0, len(times) // 2, -1]], size=size, camera=camera, title=title)
-            write_gif(frames, np.concatenate(list(keys)), file, fps)
+            write_gif(frames, np.concatenate(list(keys)), draft, fps)
         else:
-            _write_mp4(frames, file, fps, size)
-    except OSError as error:
-        raise ArmwrightError(f"{file}: could not be written ({error.strerror or error})") from error
+            _write_mp4(frames, draft, fps, size)
     return file
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.errors import ArmwrightError, InputError
+from armwright.errors import InputError
 from armwright.kinematics.forward import fk
 from armwright.packages import need
 from armwright.recording.pictures.animation import posed
 from armwright.recording.pictures.arm_drawing import Scene, one
 from armwright.recording.pictures.run_figures import limits_of
 from armwright.recording.pictures.skeleton import camera_for, capsules
-from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, compact_png, mark_events
+from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, compact_png, mark_events, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,10 +98,7 @@ def plot(
         if path is None:
             figure.draw_without_rendering()  # lay out while the style holds
             return figure
-        try:
-            figure.savefig(path)
-        except (OSError, ValueError) as error:
-            raise ArmwrightError(f"{path}: the figure could not be saved ({error})") from error
+        save_figure(figure, path)
     return figure
 
 

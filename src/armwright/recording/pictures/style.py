@@ -2,15 +2,19 @@
 """The look of all figures: Okabe and Ito's colours, which colour-blind readers can tell apart; sizes for a page.
 
 `compact_png` keeps them small: line drawings have few colours, and a palette of them takes a third of the bytes.
+`save_figure` writes them, whole or not at all.
 """
 
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.errors import ArmwrightError
+from armwright.files import replacing
 from armwright.packages import need
 
 if TYPE_CHECKING:
@@ -20,6 +24,26 @@ if TYPE_CHECKING:
     from armwright.recording.recording import Recording
 
 PALETTE_SIZE = 128
+
+
+def save_figure(figure: Figure, path: str | Path, dpi: int | None = None) -> Path:
+    """Write a matplotlib figure in the format that the suffix names; see `armwright.files.replacing`.
+
+    Args:
+        figure: any.
+        path: .png, .pdf, .svg, …
+        dpi: pixels per inch; those of the figure if omitted.
+
+    Raises:
+        ArmwrightError: the file cannot be written, or there is no such format.
+    """
+    file = Path(path)
+    with replacing(file) as draft:
+        try:
+            figure.savefig(draft, dpi="figure" if dpi is None else dpi)
+        except ValueError as error:  # no such format; matplotlib lists what there is
+            raise ArmwrightError(f"{file}: the figure could not be saved ({error})") from error
+    return file
 
 
 def compact_png(figure: Figure, dpi: int) -> bytes:

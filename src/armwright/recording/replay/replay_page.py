@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armwright.errors import ArmwrightError
-from armwright.files import Uninterrupted
+from armwright.files import write_file
 from armwright.html_text import html_table
 from armwright.recording.replay.replay_stage import can_show, stage_of, thinned
 from armwright.recording.replay.scene_spec import robot_spec, world_spec
@@ -218,14 +217,9 @@ FRAME_HEIGHT = 620  # pixels in a notebook
 
 
 def write_page(path: str | Path, page: str) -> Path:
-    """Write a page, completely or not at all."""
-    file = Path(path)
-    try:
-        with Uninterrupted():
-            file.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ArmwrightError(f"{file}: the page could not be written ({error.strerror or error})") from error
-    return file
+    """Write a page; see `armwright.files.replacing`."""
+    write_file(path, page)
+    return Path(path)
 
 
 def write_replay(stage: ReplayStage, path: str | Path) -> Path:
