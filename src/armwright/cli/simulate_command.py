@@ -115,7 +115,7 @@ def simulate(
 ) -> None:
     """Simulate an arm under a control law; print a summary and write recording, pictures, film and report."""
     from armwright.recording import Recording
-    from armwright.recording.formats import beside
+    from armwright.recording.formats import discard
     from armwright.simulation import simulate as run
 
     _check_files(wanted)
@@ -140,11 +140,10 @@ def simulate(
         "sensors": _sensors(plant.noise),
     }
     began, ending = time.perf_counter(), None
-    save = _streamed(wanted.out)
-    stream = None if save is None else free_name(save, beside(save))  # where the writer leaves an unfinished run
+    stream = _stream_for(wanted.out)
     try:
         with progress(f"{arm.name}: {chosen.name}", json) as tell:
-            recording = run(loaded, chosen, follow, motion.duration, progress=tell, save=save, **options)
+            recording = run(loaded, chosen, follow, motion.duration, progress=tell, save=stream, **options)
     except SimulationError as error:
         if not isinstance(error.recording, Recording) or not len(error.recording):
             raise  # nothing was run
@@ -158,6 +157,8 @@ def simulate(
     if ending is not None and recording.outcome != "diverged":
         wanted = _half_done(wanted, stream)
     files = write(recording, wanted, json)
+    if stream is not None and wanted.out != stream:
+        discard(stream)
     if json:
         say_json(
             {
@@ -254,9 +255,11 @@ def _check_files(wanted: SimulationFiles) -> None:
         fail(f"{plot}: not a folder")
 
 
-def _streamed(out: Path | None) -> Path | None:
-    """The file to write while the run goes on: an NPZ archive has to be written in one piece."""
-    return None if out is None or out.suffix.lower() == ".npz" else out
+def _stream_for(out: Path | None) -> Path | None:
+    """The file to write while the run goes on, next to an older one: an NPZ archive has to be written in one piece."""
+    from armwright.recording.formats import beside
+
+    return None if out is None or out.suffix.lower() == ".npz" else free_name(out, beside(out))
 
 
 def _half_done(wanted: SimulationFiles, stream: Path | None) -> SimulationFiles:

@@ -19,7 +19,7 @@ import numpy as np
 
 from armwright.errors import ArmwrightError, InputError, tell_user
 from armwright.files import Uninterrupted, free_name, place_of, take_place
-from armwright.recording.formats import beside, module_for
+from armwright.recording.formats import beside, discard, module_for
 from armwright.recording.formats.file_header import Column, head_text, tail_of
 from armwright.recording.recording import Recording, versions
 from armwright.recording.signals import RecordedEvent, Signal, as_event, check_signals, plain, read_only
@@ -123,8 +123,13 @@ class RecordingWriter:
         try:
             self._target = place_of(self.path, regular=True)
             self.place = free_name(self._target, self._beside)
-            with Uninterrupted():  # no file without its description
-                self._sink = sink(self.place, self._columns, head, sync_every)
+            try:
+                with Uninterrupted():  # no file without its description
+                    self._sink = sink(self.place, self._columns, head, sync_every)
+            except KeyboardInterrupt:  # it came meanwhile; nothing is recorded yet
+                self._abandon()
+                discard(self.place)
+                raise
         except OSError as error:
             raise ArmwrightError(f"{self.path}: cannot be written ({error.strerror or error})") from error
 

@@ -48,6 +48,12 @@ def beside(path: Path) -> tuple[str, ...]:
     return tuple(getattr(module_for(path).Sink, "beside", ()))
 
 
+def discard(path: Path) -> None:
+    """Remove a recording, with the files that stand next to it."""
+    for ending in ("", *beside(path)):
+        Path(f"{path}{ending}").unlink(missing_ok=True)
+
+
 def save(recording: Recording, path: str | Path) -> Path:
     """Write a recording; an existing file is replaced at once, when the new one is complete.
 
