@@ -9,6 +9,7 @@ error that no argument explains is passed on as it is: it may come from a user's
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import inspect
 import re
@@ -31,6 +32,7 @@ STUMBLES = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError,
 LARGEST_COUNT = 1e9  # numbers of samples, steps, simulations: nothing that takes one can finish beyond this
 _ARRAYS = {"ArrayLike", "Array", "NDArray", "Vector"}
 _MANY = {"Sequence", "Iterable", "Collection", "tuple", "list", "set"}
+_PLAIN = frozenset((float, int, bool, str, np.float64, np.ndarray))  # what a list may hold without a closer look
 
 
 def names_culprit(function: Callable[P, R]) -> Callable[P, R]:
@@ -38,6 +40,8 @@ def names_culprit(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if has_masked((*args, *kwargs.values())):
+            _name_masked(function, args, kwargs)
         try:
             return function(*args, **kwargs)
         except ArmwrightError as error:
@@ -45,10 +49,44 @@ def names_culprit(function: Callable[P, R]) -> Callable[P, R]:
                 _in_own_name(function, args, kwargs, error)
             raise
         except STUMBLES as error:
-            blame(function, args, kwargs, error)
+            with contextlib.suppress(MemoryError):  # what was too large to compute with is too large to look at
+                blame(function, args, kwargs, error)
+            if isinstance(error, MemoryError) and _is_from_here(error):
+                raise InputError(f"{_title(function)}: {too_much_memory(error)}") from error
             raise
 
     return call
+
+
+def has_masked(value: object) -> bool:
+    """Return whether a NumPy array, or one in a list or tuple, hides elements behind a mask: they have no value."""
+    if isinstance(value, np.ndarray):
+        return type(value) is not np.ndarray and np.ma.is_masked(value)
+    if isinstance(value, (list, tuple)):
+        return not _PLAIN.issuperset(map(type, value)) and any(map(has_masked, value))
+    return False
+
+
+def refuse_masked(value: object, what: str) -> None:
+    """Raise `InputError` naming `what` if it `has_masked` elements; `numpy.asarray` would show what they hide."""
+    if has_masked(value):
+        count = f"{np.ma.count_masked(value)} masked of {value.size}" if isinstance(value, np.ndarray) else "masked"
+        raise InputError(f"{what}: {count} elements have no value; fill or drop them (numpy.ma.filled, .compressed())")
+
+
+def _name_masked(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]) -> None:
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+    except TypeError:
+        return  # the call itself tells of missing and unknown arguments
+    given.update(given.pop("options", {}))
+    for label, value in given.items():
+        refuse_masked(value, f"{_title(function)}: {label}")
+
+
+def too_much_memory(error: MemoryError) -> str:
+    """Return what to tell of a call that the memory does not suffice for; NumPy's error says how much was asked for."""
+    return f"not enough memory ({error or 'none is left'}); split the batch and call with fewer rows at a time"
 
 
 def _in_own_name(
@@ -130,6 +168,7 @@ def _is_from_here(error: BaseException) -> bool:
 
 def numbers(value: object, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return a copy as float64, or raise `InputError` naming `what`."""
+    refuse_masked(value, what)
     try:
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -251,6 +290,7 @@ def _ours(module: str) -> bool:
 
 def frozen_numbers(value: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """Copy `value` into a read-only finite float64 array of `shape`; a scalar fills it."""
+    refuse_masked(value, what)
     try:
         array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), shape))
     except (TypeError, ValueError) as error:

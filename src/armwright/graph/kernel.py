@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import too_much_memory
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.graph import cache, fast_call, jit
 from armwright.graph.array import has_symbols
@@ -41,13 +42,18 @@ SEARCH = 10_000  # steps of the exact search for a common element; beyond, array
 def result_arrays(program: TracedProgram, batch: tuple[int, ...], out: Array | Sequence[Array] | None) -> list[Array]:
     """Return one array of shape batch + output.shape for every output: new, or those of `out`."""
     if out is None:
-        return [np.empty(batch + s.shape) for s in program.outputs]
-    given: list[Any] = [out] if program.single and not isinstance(out, tuple) else list(out)
+        return [_new(batch + s.shape) for s in program.outputs]
+    try:
+        given: list[Any] = [out] if program.single and not isinstance(out, tuple) else list(out)
+    except TypeError:
+        wanted = f"a tuple of {len(program.outputs)} float64 arrays"
+        raise InputError(f"{program.name}: out must be {wanted}, got {type(out).__name__}") from None
     if len(given) != len(program.outputs):
         raise InputError(f"{program.name}: out must hold {len(program.outputs)} arrays, got {len(given)}")
     for array, s in zip(given, program.outputs, strict=True):
-        if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != batch + s.shape:
-            what = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+        plain = isinstance(array, np.ndarray) and (type(array) is np.ndarray or not np.ma.isMaskedArray(array))
+        if not plain or array.dtype != np.float64 or array.shape != batch + s.shape:
+            what = f"{array.dtype} {array.shape}" if plain else type(array).__name__
             raise InputError(
                 f"{program.name}: out for {s.name} must be a float64 array of shape {batch + s.shape}, got {what}"
             )
@@ -61,6 +67,13 @@ def result_arrays(program: TracedProgram, batch: tuple[int, ...], out: Array | S
                 f"{program.name}: out for {first.name} and out for {second.name} share memory; each needs its own"
             )
     return given
+
+
+def _new(shape: tuple[int, ...]) -> Array:
+    try:
+        return np.empty(shape)
+    except ValueError:  # more bytes than there are addresses
+        raise MemoryError(f"{8 * prod(shape) / 2**40:.3g} TiB for an array with shape {shape}") from None
 
 
 def computed_into(results: list[Any], inputs: list[Any]) -> list[Any]:
@@ -190,7 +203,12 @@ class Kernel:
 
     def general_call(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate on anything that converts to float64 arrays (lists, integers, strided, batched), and on symbols."""
-        out = kwargs.pop("out", None)
+        try:
+            return self._general_call(args, kwargs, kwargs.pop("out", None))
+        except MemoryError as error:
+            raise InputError(f"{self.name}: {too_much_memory(error)}") from error
+
+    def _general_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         p = self.program
         if len(args) == len(p.inputs) + len(p.outputs) and out is None:
             args, out = args[: len(p.inputs)], (args[-1] if p.single else args[len(p.inputs) :])

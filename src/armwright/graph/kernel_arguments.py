@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import refuse_masked
 from armwright.errors import InputError
 from armwright.graph.array import TracedArray, cells, graph_of, has_symbols, traced
 from armwright.graph.expr import Expr, Graph, rebuilt
@@ -28,6 +29,8 @@ def as_float64(value: Symbolic, what: str, shape: tuple[int, ...]) -> Array:
     """Convert to float64 without copying what already is; check the trailing shape."""
     try:
         array = np.asarray(value)
+        if array is not value:
+            refuse_masked(value, what)
         if array.dtype != np.float64:
             if array.dtype.kind not in "iufb" and (not isinstance(value, TracedArray) or has_symbols(value)):
                 raise TypeError(f"dtype {array.dtype}")

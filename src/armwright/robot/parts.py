@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from armwright.arguments import matrix_of, number, numbers
+from armwright.arguments import matrix_of, number, numbers, refuse_masked
 from armwright.errors import InputError
 from armwright.pickling import Rebuilt
 
@@ -37,6 +37,7 @@ JointKind = Literal["revolute", "prismatic"]
 
 def frozen(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """Copy `value` into a read-only float64 array of `shape`; raise `InputError` naming `what` if it cannot be."""
+    refuse_masked(value, what)
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -315,7 +316,7 @@ class CurrentMap(ByContent):
 
     def __post_init__(self) -> None:
         """Refuse what cannot be a map."""
-        k, b = np.array(self.k, dtype=np.float64), np.array(self.b, dtype=np.float64)
+        k, b = numbers(self.k, "current map: k"), numbers(self.b, "current map: b")
         if k.ndim != 1 or k.shape != b.shape or not np.isfinite([k, b]).all() or (k == 0.0).any():
             raise InputError(
                 f"current map: k and b must be finite, (n,) each, k ≠ 0; got {k.tolist()} and {b.tolist()}"
@@ -333,7 +334,7 @@ class CurrentMap(ByContent):
         return (self._rows(tau, "tau") - self.b) / self.k
 
     def _rows(self, value: ArrayLike, what: str) -> Array:
-        array = np.asarray(value, dtype=np.float64)
+        array = numbers(value, f"current map: {what}")
         if array.shape[-1:] != self.k.shape or not np.isfinite(array).all():
             raise InputError(
                 f"current map: {what} must be (..., {len(self.k)}) finite numbers, got shape {array.shape}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.arguments import matrix_of
+from armwright.arguments import matrix_of, refuse_masked
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class Shape:
 
 def vector(value: ArrayLike, what: str) -> Vector:
     """Return three finite floats as a tuple, or raise `InputError` naming `what`."""
+    refuse_masked(value, what)
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -152,6 +153,7 @@ class Box(Shape):
         self._vector("size")
         if min(self.size) <= 0.0:
             raise InputError(f"shape {self.name!r}: every edge of size must be > 0, got {list(self.size)}")
+        refuse_masked(self.rotation, f"shape {self.name!r}: rotation")
         try:
             R = np.array(matrix_of(self.rotation), dtype=np.float64)
         except (TypeError, ValueError):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
+from armwright.arguments import refuse_masked
 from armwright.errors import InputError, NotSupportedError, tell_user
 from armwright.robot.link_frames import LinkFrames, mass_matrix
 from armwright.robot.parts import JointKind
@@ -57,6 +58,7 @@ def _tx_rx(a: float, alpha: float) -> Array:
 
 def _rows(table: ArrayLike, columns: str) -> Array:
     """Return the table (n, 4), and warn of angles that look like degrees."""
+    refuse_masked(table, "DH table")
     try:
         rows = np.array(table, dtype=np.float64)
     except (TypeError, ValueError) as error:

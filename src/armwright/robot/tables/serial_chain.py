@@ -15,7 +15,7 @@ import numpy as np
 
 from armwright.errors import InputError, NotSupportedError
 from armwright.robot.model import EARTH_GRAVITY, Robot
-from armwright.robot.parts import Actuators, Body, Friction, Joint, JointKind, Limits, frozen
+from armwright.robot.parts import Actuators, Body, Friction, Joint, JointKind, Limits, frozen, frozen_pose
 from armwright.schema.toml_text import Source
 from armwright.spatial import axis_angle, pose, rotation_pose, translation
 
@@ -171,10 +171,10 @@ def assemble(
         joints=tuple(Joint(joint_labels[i], kinds[i], _limits(ranges[i]), frictions[i]) for i in range(n)),
         bodies=bodies,
         actuators=Actuators.none(n) if actuators is None else actuators,
-        T_base_root=np.eye(4) if T_base_root is None else np.asarray(T_base_root, dtype=np.float64),
+        T_base_root=np.eye(4) if T_base_root is None else frozen_pose(T_base_root, "T_base_root"),
         tip=n - 1,
-        T_tip_tool=np.eye(4) if tool is None else np.asarray(tool, dtype=np.float64),
-        gravity=np.asarray(parts.get("gravity", EARTH_GRAVITY), dtype=np.float64),
+        T_tip_tool=np.eye(4) if tool is None else frozen_pose(tool, "tool"),
+        gravity=frozen(parts.get("gravity", EARTH_GRAVITY), (3,), "gravity"),
         sources=dict(parts.get("sources") or {}),
         notes=parts.get("notes", ""),
     )
