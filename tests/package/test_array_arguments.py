@@ -61,12 +61,28 @@ def test_a_mask_in_a_list_is_found(rows):
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        lambda array: aw.Recording(array, {}),
+        lambda array: aw.recording.Signal(array),
+        lambda array: aw.motion.hold([0.0], 1.0).evaluate(array),
+        lambda array: aw.Trajectory(array, np.zeros((1, 1, 1))),
+        lambda array: aw.robot.CurrentMap([1.0, 2.0], array),
+    ],
+)
+def test_data_with_a_mask_is_refused(call):
+    call(masked([0.0, 1.0]))
+    with pytest.raises(aw.InputError, match="elements have no value"):
+        call(masked([0.0, 1.0], 1))
+
+
+@pytest.mark.parametrize(
     "out",
     [3, 2.5, None.__class__, "ab", {}, [], [1, 2], np.zeros(2), np.zeros((3, 3)), np.ma.zeros((2, 3)), (np.zeros(3),)],
     ids=repr,
 )
 def test_results_are_written_into_two_arrays_or_refused(out):
-    with pytest.raises(aw.InputError, match="pair: out .*must"):
+    with pytest.raises(aw.InputError, match=r"pair: out .*must"):
         PAIR(np.ones(3), out=out)
 
 
@@ -76,10 +92,10 @@ def test_results_are_written_into_two_arrays_or_refused(out):
     ids=repr,
 )
 def test_a_result_is_written_into_an_array_or_refused(out):
-    with pytest.raises(aw.InputError, match="one: out .*must"):
+    with pytest.raises(aw.InputError, match=r"one: out .*must"):
         ONE(np.ones(3), out=out)
     if isinstance(out, np.ndarray):
-        with pytest.raises(aw.InputError, match="one: out .*must"):
+        with pytest.raises(aw.InputError, match=r"one: out .*must"):
             ONE(np.ones(3), out)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from armwright.arguments import names_culprit
+from armwright.arguments import names_culprit, refuse_masked
 from armwright.errors import InputError
 from armwright.graph import jit
 from armwright.graph.emit.llvm_polynomials import table_ir
@@ -206,6 +206,7 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
+        refuse_masked((self.breaks, self.coefficients), "trajectory: breaks and coefficients")
         try:
             breaks = np.array(self.breaks, dtype=np.float64)
             coefficients = np.array(self.coefficients, dtype=np.float64)
@@ -256,6 +257,7 @@ class Trajectory:
 
     def evaluate(self, t: ArrayLike) -> Reference:
         """Return q, qd, qdd, each (..., n), at times t (...) [s], any batch shape."""
+        refuse_masked(t, "t")
         try:
             time = np.asarray(t, dtype=np.float64)
         except (TypeError, ValueError) as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.arguments import refuse_masked
 from armwright.errors import InputError
 from armwright.pickling import Rebuilt
 
@@ -25,6 +26,7 @@ _DEPTH = 32
 
 def read_only(values: ArrayLike, what: str) -> Array:
     """Return `values` as a read-only float64 array; no copy where they are one already."""
+    refuse_masked(values, what)
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
