@@ -13,9 +13,6 @@ NumPy. Their types stand in ``__init__.pyi``.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
 __version__ = "0.1.0"
 
 _ROOMS = (
@@ -76,8 +73,10 @@ _FORMER = {  # room → names that stood here before 0.2; found for one more rel
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Load a public name from the room it lives in."""
+    import importlib  # not above: the less is loaded with the package, the sooner the command line takes Ctrl-C
+
     if name in _ROOMS:
         return importlib.import_module(f"armwright.{name}")
     if name not in _HOME_OF:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import typer
 
+from armwright.cli import interruptible
 from armwright.cli.output import BUG, INTERRUPTED, PIPE_CLOSED, WRONG, OutputError, drop_stdout, safe, say_json, tell
 from armwright.cli.written_files import check_outputs
 from armwright.errors import ArmwrightError, ArmwrightWarning, DescriptionError, ProgramError
@@ -83,7 +84,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> None:
-        code = outcome(lambda: _checked(command, *args, **kwargs), bool(kwargs.get("json")))
+        code = interruptible(lambda: outcome(lambda: _checked(command, *args, **kwargs), bool(kwargs.get("json"))))
         if code:
             raise typer.Exit(code)
 

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from armwright.cli import INTERRUPTED as INTERRUPTED
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -99,7 +101,7 @@ def drop_stdout() -> None:
         pass
 
 
-NEGATIVE, WRONG, BUG, INTERRUPTED, PIPE_CLOSED = 1, 2, 70, 130, 141
+NEGATIVE, WRONG, BUG, PIPE_CLOSED = 1, 2, 70, 141
 
 
 def plain(value: Any) -> Any:
