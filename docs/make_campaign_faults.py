@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 from armwright.bench.bench_figures import insert
+from armwright.bench.campaign_costs import keys_in
 from armwright.campaigns import CampaignPlan, Kind, StoreError, item_rng, open_store, resume_campaign, run_campaign
 
 ITEMS, CHUNK, SEED = 96, 8, 5
@@ -45,12 +46,12 @@ def _start(plan, prepared):
 
 
 KIND = Kind("faults", {"value": "float64"}, _start, chunk=CHUNK)
-SLOW = CampaignPlan("make_campaign_faults:KIND", ITEMS, SEED, {"seconds": 0.02}, chunk=CHUNK)
+SLOW = CampaignPlan(KIND.name, ITEMS, SEED, {"seconds": 0.02}, chunk=CHUNK)
 
 
 def content(folder):
     """Bytes of all files of rows."""
-    return {path.name: path.read_bytes() for path in (Path(folder) / "rows").iterdir()}
+    return {path.name: path.read_bytes() for path in (Path(folder) / "rows").glob("0*")}
 
 
 def rows(folder):
@@ -103,7 +104,7 @@ def killed(folder, engine, victim, wait, scheduler=()):
     file.write_text(
         f'kind = "{SLOW.kind}"\nitems = {ITEMS}\nseed = {SEED}\nchunk = {CHUNK}\n[settings]\nseconds = 0.02\n'
     )
-    at = ("--scheduler", scheduler[0]) if scheduler else ()
+    at = ("--scheduler", *scheduler[1:]) if scheduler else ()
     run = command("run", file, "--engine", engine, "--workers", 2, *at)
     until = time.monotonic() + 30.0
     while not list(folder.glob("rows/0*")) and time.monotonic() < until and run.poll() is None:
@@ -121,8 +122,8 @@ def killed(folder, engine, victim, wait, scheduler=()):
         run.wait()
         left = left_after([pid for pid in members if pid != run.pid])
     elif victim == "scheduler":
-        scheduler[1].kill()
-        scheduler[1].wait()
+        scheduler[0].kill()
+        scheduler[0].wait()
         run.wait(120)
         left = left_after([pid for pid in members if pid != run.pid])
     elif victim == "Ctrl-C":
@@ -134,15 +135,17 @@ def killed(folder, engine, victim, wait, scheduler=()):
 
 
 def scheduler_and_worker(place):
-    """A plain scheduler on loopback with one host's workers, as separate commands."""
-    file = place / "scheduler.json"
+    """A scheduler on loopback and one host's workers, as separate commands: (scheduler, *words for it), workers."""
+    file, (cert, key) = place / "scheduler.json", keys_in(place / "keys")
     line = ["dask", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+    line += ["--protocol", "tls://", "--tls-ca-file", cert, "--tls-cert", cert, "--tls-key", key]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     scheduler = subprocess.Popen([str(Path(sys.executable).with_name(line[0])), *line[1:]], **quiet)
     while not file.exists() or '"address"' not in file.read_text():
         time.sleep(0.05)
     address = file.read_text().split('"address": "')[1].split('"')[0]
-    return (address, scheduler), command("worker", address, "--workers", 2)
+    words = (address, "--tls-ca", cert, "--tls-cert", cert, "--tls-key", key)
+    return (scheduler, *words), command("worker", *words, "--workers", 2)
 
 
 def kills(place, trials, alone):
@@ -248,12 +251,22 @@ def full_disk(place):
         subprocess.run(["umount", disk], check=False)
 
 
+def register(place):
+    """Make the kind known to this program and to those that it starts, as an installed package would."""
+    about = place / "campaign_faults-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: campaign-faults\nVersion: 1\n")
+    (about / "entry_points.txt").write_text(f"[armwright.kinds]\n{KIND.name} = make_campaign_faults:KIND\n")
+    sys.path[:0] = [str(place), str(Path(__file__).parent)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+
+
 def main(trials, write):
     """Print the table, and put it into the page."""
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     random.seed(1)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
+        register(place)
         alone = content(run_campaign(SLOW, place / "alone", engine="serial").folder)
         table = ["| what was done | times | result | |", "|---|---|---|---|"]
         sys.stdout.write("\n".join(table) + "\n")

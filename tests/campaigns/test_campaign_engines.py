@@ -16,17 +16,10 @@ from armwright.campaigns import CampaignPlan, resume_campaign, run_campaign
 from armwright.campaigns.chunk_file import Chunk, chunk_from
 from armwright.campaigns.store import ProcessError, accepted, refusal
 from armwright.errors import DescriptionError, InputError, SimulationError
-from support.places import TESTS
+from support.plugged_kinds import plugged_kinds  # noqa: F401 - a fixture of all tests here
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
-GOOD = CampaignPlan("support.campaign_kinds:KIND", 47, 3, chunk=10)
-
-
-@pytest.fixture(autouse=True)
-def _kinds_are_found(monkeypatch):
-    """Workers are fresh interpreters: they find the tests' kinds through the environment."""
-    paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+GOOD = CampaignPlan("faulty", 47, 3, chunk=10)
 
 
 def content(store):

@@ -15,6 +15,7 @@ from armwright.cli.app import run as command
 from armwright.control import computed_torque
 from armwright.motion import quintic
 from support.places import ROOT
+from support.plugged_kinds import plugged_kinds  # noqa: F401 - a fixture of all tests here
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
 
@@ -62,13 +63,13 @@ def test_the_commands(tmp_path, capsys):
     assert command(["campaign", "verify", str(tmp_path / "many"), "--json"]) == 1
     assert command(["campaign", "run", str(file), "--shard", "x", "--engine", "serial"]) == 2
     assert command(["campaign", "run", str(file), "--scheduler", "tcp://10.0.0.1:8786"]) == 2
-    assert "plain tcp leaves this machine" in capsys.readouterr().err
+    assert "plain tcp, and whoever reaches it" in capsys.readouterr().err
 
 
 def test_a_run_ends_with_how_many_items_have_no_result(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "bad.toml"
-    file.write_text('kind = "support.campaign_kinds:KIND"\nitems = 4\nchunk = 2\n[settings]\nraises = 3\n')
+    file.write_text('kind = "faulty"\nitems = 4\nchunk = 2\n[settings]\nraises = 3\n')
     assert command(["campaign", "run", str(file), "--engine", "serial"]) == 0
     said = capsys.readouterr().out
     assert "items without a result in this run: 1" in said

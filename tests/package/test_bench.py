@@ -243,10 +243,11 @@ def test_campaigns_are_judged_by_the_largest():
 @pytest.mark.slow
 def test_costs_of_a_campaign_count_all_its_processes(tmp_path):
     pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
-    from armwright.bench.campaign_costs import EMPTY, growth
+    from armwright.bench.campaign_costs import growth
     from armwright.campaigns import CampaignPlan
 
-    serial, processes, dask = growth(tmp_path, CampaignPlan(EMPTY, 1, 0, chunk=1), 4, "empty")
+    short = CampaignPlan("montecarlo", 1, 0, {"duration": 0.1}, chunk=1)
+    serial, processes, dask = growth(tmp_path, short, 4, "short")
     assert [row["items"] for row in (serial, processes, dask)] == [4, 4, 4]
     assert processes["cpu"] > serial["cpu"] > 0.0 and processes["worker"] > 20.0 and processes["coordinator"] > 20.0
     assert serial["files"] == processes["files"] == dask["files"] > 0.0

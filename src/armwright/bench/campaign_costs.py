@@ -27,7 +27,7 @@ from armwright.bench.bench_figures import figure, insert
 from armwright.campaigns import CampaignPlan, Kind, item_rng, open_store
 from armwright.campaigns.chunk_file import arrow, chunk_of
 from armwright.campaigns.store import Store, create_store
-from armwright.campaigns.summary import ask
+from armwright.campaigns.campaign_query import ask
 from armwright.campaigns.work import WORKER_START_SECONDS
 
 WORKERS = 2
@@ -36,7 +36,6 @@ DETECTIONS = CampaignPlan(
     "detection", 1, 131, {"learning_runs": 400, "observers": ["momentum", "closed-loop"]}, chunk=1000
 )
 EXPLORATIONS = CampaignPlan("worlds", 1, 20000, chunk=4)
-EMPTY = "armwright.bench.campaign_costs:NOTHING"
 
 
 def _nothing(first: int, last: int) -> dict[str, list[float]]:
@@ -75,40 +74,45 @@ def campaign_figures(
 def empty_chunks(place: Path) -> dict[str, float]:
     """Return the CPU [s] of one empty chunk by engine, and the scheduler's share where it is a process of its own."""
     stores = [
-        create_store(place / f"empty-{count}", CampaignPlan(EMPTY, count, 0, chunk=1)).folder
+        create_store(place / f"empty-{count}", CampaignPlan(NOTHING.name, count, 0, chunk=1), kind=NOTHING).folder
         for count in (FEW_CHUNKS, MANY_CHUNKS)
     ]
 
     def each(used: list[float]) -> float:
         return (used[1] - used[0]) / (MANY_CHUNKS - FEW_CHUNKS)
 
-    code = "from armwright.bench.campaign_costs import drain; drain({!r}, {!r}, {!r})"
+    code = "from armwright.bench.campaign_costs import drain; drain({!r}, {!r}, {!r}, {!r})"
     found = {}
     for engine in ("serial", "processes", "dask"):
-        found[engine] = each([measured("-c", code.format(engine, str(folder), None))["cpu"] for folder in stores])
+        found[engine] = each([measured("-c", code.format(engine, str(folder), None, None))["cpu"] for folder in stores])
     used = []
     for folder in stores:
-        with _hosts(place / f"{folder.name}.json") as (address, scheduler):
+        keys = keys_in(place / f"{folder.name}-keys")
+        with _hosts(place / f"{folder.name}.json", keys) as (address, scheduler):
             before = _cpu(scheduler)
-            measured("-c", code.format("dask", str(folder), address))
+            measured("-c", code.format("dask", str(folder), address, keys))
             used.append(_cpu(scheduler) - before)
     return found | {"scheduler": each(used)}
 
 
-def drain(engine: str, folder: str, address: str | None) -> None:
-    """Compute all chunks by an engine and discard them: what an engine costs without a store."""
+def drain(engine: str, folder: str, address: str | None, keys: tuple[str, str] | None) -> None:
+    """Compute all chunks by an engine and discard them: what an engine costs without a store.
+
+    `keys` are the files of certificate and key for the scheduler at `address`.
+    """
     from armwright.campaigns import campaign_run as serial
     from armwright.campaigns.engines import dask_engine as dask
     from armwright.campaigns.engines import processes
 
-    store = open_store(folder)
+    store = open_store(folder, kind=NOTHING)
     chunks = list(store.chunks())
     if engine == "serial":
         found = serial.serial(store, chunks)
     elif engine == "processes":
         found = processes.processes(store, chunks, WORKERS)
     else:
-        found = dask.dask(store, chunks, WORKERS, scheduler=address)
+        security = dask.security_of(address, *(Path(keys[k]) if keys else None for k in (0, 0, 1)))
+        found = dask.dask(store, chunks, WORKERS, scheduler=address, security=security)
     if sum(chunk.last - chunk.first for chunk in found) != store.plan.items:
         raise RuntimeError(f"{engine}: items were lost")
 
@@ -153,8 +157,9 @@ def questions(place: Path, source: Path) -> dict[str, float]:
     begin = time.perf_counter()
     ask(folder, "select move, median(momentum_absolute_delay) from rows group by move")
     asked = time.perf_counter() - begin
-    many = create_store(place / "many", CampaignPlan(EMPTY, 10_000, 0, chunk=1))
-    measured("-m", "armwright.cli", "campaign", "resume", many.folder, "--engine", "serial")
+    many = create_store(place / "many", CampaignPlan("montecarlo", 10_000, 0, {"duration": 0.1}, chunk=1))
+    for first, last in many.chunks():  # their names are all that a status needs
+        many.file(first, last).touch()
     status = measured("-m", "armwright.cli", "campaign", "status", many.folder)["cpu"]
     return {"rows_mb": _size(folder), "median_s": asked, "status_s": status}
 
@@ -178,10 +183,23 @@ def measured(*words: Any) -> dict[str, float]:
     return {"cpu": used.ru_utime + used.ru_stime, "coordinator": own, "worker": worker}
 
 
+def keys_in(folder: Path) -> tuple[str, str]:
+    """Write a certificate, which is its own authority, and its key into a new folder of this user alone."""
+    from distributed import Security
+
+    folder.mkdir(mode=0o700)
+    made = Security.temporary()
+    for name, text in (("cert.pem", made.tls_client_cert), ("key.pem", made.tls_client_key)):
+        (folder / name).write_text(text)
+    return str(folder / "cert.pem"), str(folder / "key.pem")
+
+
 @contextlib.contextmanager
-def _hosts(file: Path) -> Iterator[tuple[str, int]]:
+def _hosts(file: Path, keys: tuple[str, str]) -> Iterator[tuple[str, int]]:
     """Start a scheduler and its workers as a user does, on loopback; yield its address and process."""
+    cert, key = keys
     line = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(file)]
+    line += ["--protocol", "tls://", "--tls-ca-file", cert, "--tls-cert", cert, "--tls-key", key]
     dask, quiet = str(Path(sys.executable).with_name("dask")), subprocess.DEVNULL
     started = [subprocess.Popen([dask, "scheduler", *line], stdout=quiet, stderr=quiet)]
     try:
@@ -192,6 +210,7 @@ def _hosts(file: Path) -> Iterator[tuple[str, int]]:
             time.sleep(0.05)
         address = json.loads(file.read_text())["address"]
         line = [sys.executable, "-m", "armwright.cli", "campaign", "worker", address, "--workers", str(WORKERS)]
+        line += ["--tls-ca", cert, "--tls-cert", cert, "--tls-key", key]
         started.append(subprocess.Popen(line, stdout=quiet, stderr=quiet))
         yield address, started[0].pid
     finally:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`CampaignPlan`: a kind, its settings, a seed and the number of items; the content of a campaign file, checked.
 
-    kind = "montecarlo"            # or "my_lab.sweeps:friction", a kind of your own
+    kind = "montecarlo"            # or the name of a plug-in
     seed = 7
     items = 10000
     chunk = 500                    # items per file; the kind's own by default
@@ -26,12 +26,14 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import DescriptionError, InputError
+from armwright.files import read_regular
 
 MAX_ITEMS = 10**9
 MAX_FILE = 1_000_000  # [bytes] of a campaign file; settings are short
 CHUNK_SECONDS = (
     600.0  # [s] per chunk: chunks are meant to take seconds, and a slow, busy core may need a hundred times that
 )
+MOST_LIMIT_SECONDS = 1e6  # [s] per chunk, eleven days: timers of the system go little further
 KEYS = ("kind", "seed", "items", "chunk", "limit", "settings")
 
 
@@ -40,7 +42,7 @@ class CampaignPlan:
     """A campaign.
 
     Attributes:
-        kind: name of a kind that comes with the package, or ``module:object`` of your own.
+        kind: name of a kind that comes with the package or as a plug-in, or of one that `run_campaign` is given.
         items: their number; items count from 0.
         seed: of all random numbers of the campaign.
         settings: what the kind asks for; anything JSON can hold.
@@ -70,16 +72,20 @@ class CampaignPlan:
             object.__setattr__(self, what, int(value))
         try:
             limit = float(self.limit)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             limit = np.nan
-        if not 0.0 < limit < np.inf:
-            raise InputError(f"campaign: limit must be a number of seconds above 0, got {self.limit!r:.60}")
+        if not 0.0 < limit <= MOST_LIMIT_SECONDS:
+            raise InputError(
+                f"campaign: limit must be a number of seconds above 0, at most {MOST_LIMIT_SECONDS:g}; "
+                f"got {self.limit!r:.60}"
+            )
         object.__setattr__(self, "limit", limit)
         if not isinstance(self.settings, Mapping):
             raise InputError(f"campaign: settings must be a table, got {self.settings!r:.60}")
         try:
-            plain = json.loads(json.dumps(dict(self.settings), allow_nan=False))
-        except (TypeError, ValueError) as error:
+            text = json.dumps(dict(self.settings), allow_nan=False, ensure_ascii=False)
+            plain = json.loads(text.encode())  # half of a surrogate pair is no text: no page or file could hold it
+        except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"campaign: settings must be plain numbers, texts, lists and tables: {error}") from None
         object.__setattr__(self, "settings", MappingProxyType(plain))
 
@@ -116,12 +122,10 @@ def read_plan(path: str | Path) -> CampaignPlan:
     """
     file = Path(path)
     try:
-        if file.stat().st_size > MAX_FILE:
-            raise DescriptionError(f"a campaign file has at most {MAX_FILE} bytes", where=str(file), rule="size")
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_regular(file, MAX_FILE).decode())
     except OSError as error:
         raise DescriptionError(f"cannot be read: {error.strerror}", where=str(file), rule="file") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise DescriptionError(f"not a TOML file: {error}", where=str(file), rule="syntax") from None
     unknown = sorted(set(content) - set(KEYS))
     if unknown:

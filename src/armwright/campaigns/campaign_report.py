@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from armwright.campaigns.campaign_files import StoreError
+from armwright.campaigns.kind import Kind
 from armwright.campaigns.store import Store, open_store
-from armwright.campaigns.summary import QUANTILES, Tables, column, dataset_of, numbers, outcome_tables
+from armwright.campaigns.summary import QUANTILES, Tables, column, dataset_of, numbers, outcome_tables, rows_are_sound
 from armwright.packages import need
 from armwright.recording.pictures.html_page import Page
 from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED
@@ -138,13 +140,20 @@ LONG_TABLE_ROWS = 30  # rows beyond which a table is folded away
 STYLE = "main{max-width:72rem}td{white-space:nowrap}details{margin:.6rem 0}summary{cursor:pointer}"
 
 
-def campaign_report(folder: str | Path, path: str | Path | None = None) -> tuple[Path, Tables]:
+def campaign_report(
+    folder: str | Path, path: str | Path | None = None, *, kind: Kind | None = None
+) -> tuple[Path, Tables]:
     """Write a page about the rows that are there; ``report.html`` in the campaign's folder by default.
+
+    `kind` as in `open_store`.
 
     Returns:
         The path, and the tables that stand in it.
     """
-    store = open_store(folder)
+    store = open_store(folder, kind=kind)
+    place = Path(path or store.folder / "report.html")
+    if path is None and place.is_symlink():  # nobody named it: it may lead anywhere
+        raise StoreError(f"{place}: is a link; remove it, or name the page with --out")
     tables, dataset = outcome_tables(store), dataset_of(store)
     plan, done = store.plan, dataset.count_rows()
     head = f"Campaign {store.folder.resolve().name}: {plan.kind}"
@@ -152,12 +161,14 @@ def campaign_report(folder: str | Path, path: str | Path | None = None) -> tuple
     for name in sorted(tables, key=lambda name: ORDER.get(name, 1)):
         title, words = HEADS.get(name, (name.replace("_", " ").capitalize(), "Intervals at 95 %."))
         page.section(title).lead(words)
-        if picture := _picture(name, tables, store, dataset):
+        with rows_are_sound(store):
+            picture = _picture(name, tables, store, dataset)
+        if picture:
             page.figure(*picture)
         page.table(*_cells(tables[name]), folded=len(tables[name]) > LONG_TABLE_ROWS)
     again = f'armwright campaign query {store.folder} "select * from rows limit 10"'
     page.section("The campaign").verbatim(_as_toml(store)).paragraph("Ask the rows yourself:").verbatim(again)
-    return page.write(path or store.folder / "report.html"), tables
+    return page.write(place), tables
 
 
 def _picture(name: str, tables: Tables, store: Store, dataset: Any) -> tuple[bytes, str] | None:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from armwright.campaigns.campaign_plan import CampaignPlan
 from armwright.campaigns.chunk_file import Chunk
-from armwright.campaigns.kind import find_kind, nothing
+from armwright.campaigns.kind import Kind, kind_of, nothing
 from armwright.campaigns.store import Store, create_store, open_store
-from armwright.campaigns.work import PreparedWork, prepared_here, worker_of
+from armwright.campaigns.work import PreparedWork, checked_worker, prepared_here
 from armwright.choices import ENGINES
 from armwright.errors import InputError, SimulationError
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def serial(store: Store, chunks: Sequence[tuple[int, int]], *, mixed: bool = False) -> Iterator[Chunk]:
     """Yield the chunks, in order."""
-    worker = worker_of(*store.task(mixed=mixed))
+    worker = checked_worker(store.plan, store.kind, store.prepared, store.digest, "" if mixed else store.canary)
     for first, last in chunks:
         yield worker.chunk(first, last)
 
@@ -91,6 +91,7 @@ def run_campaign(
     plan: CampaignPlan,
     folder: str | Path,
     *,
+    kind: Kind | None = None,
     engine: str = "processes",
     workers: int | None = None,
     shard: tuple[int, int] = (1, 1),
@@ -105,13 +106,15 @@ def run_campaign(
     Args:
         plan: what to do.
         folder: where its rows go; a folder that has the same campaign already is continued.
+        kind: a kind of your own, which the plan has to name; by default what is known under the plan's name. Engines
+            other than "serial" import it in other processes: keep it as a variable of the module that has its start.
         engine: a name of `armwright.choices.ENGINES`: "serial" (this process), "processes" (this machine), "dask"
             (several hosts).
         workers: processes; one per core by default.
         shard: (i, n): only every n-th chunk, from the i-th on, for batch queues; all shards may share one folder.
         scheduler: address of a dask scheduler; a cluster on this machine by default.
-        security: dask's `Security`, for TLS.
-        insecure: whether a plain connection to the scheduler may leave this machine.
+        security: dask's `Security`, for the TLS of a scheduler; a cluster on this machine makes its own.
+        insecure: whether the connection to the scheduler may be plain: whoever reaches it can run code as you.
         mixed: whether machines whose arithmetic differs may take part.
         progress: called before preparing, at the beginning and after every chunk.
 
@@ -126,12 +129,12 @@ def run_campaign(
         raise InputError(f"a scheduler needs the engine dask, got {engine!r}")
     report = progress or (lambda now: None)
 
-    def prepare(plan: CampaignPlan) -> PreparedWork:
-        if find_kind(plan.kind).prepare is not nothing:
+    def prepare(plan: CampaignPlan, kind: Kind) -> PreparedWork:
+        if kind.prepare is not nothing:
             report(Progress(0, plan.items, 0, plan.items, preparing=True))
-        return _prepare(engine)(plan)
+        return _prepare(engine)(plan, kind)
 
-    store = create_store(folder, plan, prepare=prepare)
+    store = create_store(folder, plan, kind=kind_of(plan, kind), prepare=prepare)
     store.tidy()
     mine, missing = set(islice(store.chunks(), i - 1, None, n)), store.missing()
     chunks = [chunk for chunk in missing if chunk in mine]
@@ -148,20 +151,20 @@ def run_campaign(
     return store
 
 
-def resume_campaign(folder: str | Path, **options: Any) -> Store:
+def resume_campaign(folder: str | Path, *, kind: Kind | None = None, **options: Any) -> Store:
     """Continue the campaign in a folder; options as in `run_campaign`.
 
     Example:
         >>> resume_campaign("out/campaign", engine="processes")
     """
-    return run_campaign(open_store(folder).plan, folder, **options)
+    return run_campaign(open_store(folder, kind=kind).plan, folder, kind=kind, **options)
 
 
 def _items(chunks: Sequence[tuple[int, int]]) -> int:
     return sum(last - first for first, last in chunks)
 
 
-def _prepare(engine: str) -> Callable[[CampaignPlan], PreparedWork]:
+def _prepare(engine: str) -> Callable[[CampaignPlan, Kind], PreparedWork]:
     if engine == "serial":
         return prepared_here
     from armwright.campaigns.engines.processes import prepared_apart

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -78,16 +79,61 @@ def one_by_one(row: Callable[[int], Mapping[str, Any]], schema: Mapping[str, str
 
 
 def find_kind(name: str) -> Kind:
-    """Return a kind by name, or by ``module:object``."""
-    module, _, attribute = name.partition(":")
+    """Return a kind by name: one that comes with Armwright, or an entry point ``armwright.kinds`` of a package.
+
+    Names stand in campaign files and folders, which others may have written: they are looked up and never imported.
+    """
 
     def refuse(valid: str) -> InputError:
-        return InputError(f"no kind {name!r:.60}; known: {valid}, or 'module:object' of your own")
+        return InputError(
+            f"no kind {name!r:.60}; known: {valid}. A kind of your own is an entry point {KINDS.group!r} of an installed "
+            "package, or given to run_campaign in Python"
+        )
 
+    return _checked(KINDS.find(name, refuse), name)
+
+
+def kind_of(plan: CampaignPlan, kind: Kind | None = None) -> Kind:
+    """Return the kind that the caller gave, if it is the plan's, or look the plan's up."""
+    if kind is None:
+        return find_kind(plan.kind)
+    if _checked(kind, plan.kind).name != plan.kind:
+        raise InputError(f"kind {kind.name!r} was given for a campaign of kind {plan.kind!r}; they must be the same")
+    return kind
+
+
+def place_of(kind: Kind) -> str:
+    """Return ``module:object`` of a kind that this program was given, for workers; empty for one that has a name there.
+
+    Raises:
+        InputError: another process could not import it.
+    """
+    if kind.name in KINDS and KINDS[kind.name] is kind:
+        return ""
+    module = getattr(kind.start, "__module__", None) or ""
+    for attribute, found in vars(sys.modules.get(module, object)).items():
+        if found is kind:
+            return f"{module}:{attribute}"
+    if KINDS.knows(kind.name) and find_kind(kind.name) is kind:
+        return ""
+    raise InputError(
+        f"kind {kind.name!r}: other processes cannot import it; keep it as a variable of the module that has its start "
+        f"({module or 'none'}), or take the engine serial"
+    )
+
+
+def kind_at(name: str, place: str) -> Kind:
+    """Return a worker's kind: by name, or from the place that its coordinator's program named (`place_of`)."""
+    if not place:
+        return find_kind(name)
+    module, _, attribute = place.partition(":")
     try:
-        found = getattr(importlib.import_module(module), attribute) if attribute else KINDS.find(name, refuse)
+        return _checked(getattr(importlib.import_module(module), attribute), name)
     except (ImportError, AttributeError) as error:
-        raise InputError(f"kind {name!r}: {error}") from None
+        raise InputError(f"kind {name!r} at {place!r:.80}: a worker cannot import it: {error}") from None
+
+
+def _checked(found: object, name: str) -> Kind:
     if not isinstance(found, Kind):
-        raise InputError(f"kind {name!r} must be an armwright.campaigns.Kind, got {type(found).__name__}")
+        raise InputError(f"kind {name!r:.60} must be an armwright.campaigns.Kind, got {type(found).__name__}")
     return found

@@ -6,31 +6,41 @@
     rows/000000000-000000499.parquet
     set-aside/               files that `verify` found damaged or foreign
 
-Files are written under another name and renamed, so that a chunk is there whole or not at all. Their content is that of
-`chunk_file`. `refusal` and `accepted` carry the reason why another process could not begin as bytes: errors of
+A chunk is there whole or not at all (`campaign_files`). The content of its file is that of `chunk_file`. A folder may
+come from anybody: its plan says a kind's name and no more, and every file is checked before it is believed. `refusal` and `accepted` carry the reason why another process could not begin as bytes: errors of
 Armwright keep their class, anything else stays a defect.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import re
-import socket
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from armwright import errors
+from armwright.campaigns.campaign_files import (
+    HEAD,
+    MOST_DATA_BYTES,
+    MOST_HEAD_BYTES,
+    PREPARED,
+    StoreError,
+    own_folder,
+    read_own,
+    remove_drafts,
+    write_own,
+)
 from armwright.campaigns.campaign_plan import CampaignPlan, plan_of
 from armwright.campaigns.chunk_file import Chunk, ChunkError, check_bytes, rows_of
-from armwright.campaigns.kind import Kind, find_kind
+from armwright.campaigns.kind import Kind, kind_of, place_of
 from armwright.campaigns.work import PreparedWork, prepared_here
 from armwright.errors import ArmwrightError, InputError
+from armwright.files import read_regular
 
 REFUSED = b"!"  # first byte of a refusal
 PLAIN = (str, int, float, bool, type(None))
@@ -67,12 +77,8 @@ def accepted(answer: bytes, what: str) -> bytes:
 
 
 STORE_FORMAT = 2  # of the folder and its files
-NAME = re.compile(r"(\d{9,})-(\d{9,})\.parquet")
-DRAFT = re.compile(r"\..+\.([\w-]+)\.(\d+)")  # .NAME.HOST.PROCESS
-
-
-class StoreError(InputError):
-    """A folder that is not the campaign it should be."""
+MOST_CHUNKS = 1_000_000  # files of one campaign: folders of more are slow everywhere
+NAME = re.compile(r"([0-9]{9})-([0-9]{9})\.parquet")
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,15 @@ class Store:
     kind: Kind
     prepared: bytes
     canary: str
+
+    def __post_init__(self) -> None:
+        """Check that the number of files can be handled."""
+        if self.plan.items > MOST_CHUNKS * self.chunk:
+            least = -(-self.plan.items // MOST_CHUNKS)
+            raise StoreError(
+                f"{self.folder}: {self.plan.items} items in chunks of {self.chunk} are more than {MOST_CHUNKS} files; "
+                f"chunk must be {least} or more"
+            )
 
     @property
     def digest(self) -> str:
@@ -98,20 +113,32 @@ class Store:
     def chunks(self) -> Iterator[tuple[int, int]]:
         """Yield (first, last) of every chunk of the plan; last is not in it."""
         for first in range(0, self.plan.items, self.chunk):
-            yield first, min(first + self.chunk, self.plan.items)
+            yield first, self._last(first)
 
-    def task(self, *, mixed: bool) -> tuple[str, bytes, str, str]:
+    def _last(self, first: int) -> int:
+        return min(first + self.chunk, self.plan.items)
+
+    def _planned(self, first: int, last: int) -> bool:
+        return first < self.plan.items and first % self.chunk == 0 and last == self._last(first)
+
+    def task(self, *, mixed: bool) -> tuple[str, str, bytes, str, str]:
         """Return what a worker is given (`armwright.campaigns.work.worker_of`); `mixed` asks for no canary."""
-        return self.plan.text(), self.prepared, self.digest, "" if mixed else self.canary
+        return self.plan.text(), place_of(self.kind), self.prepared, self.digest, "" if mixed else self.canary
 
     def file(self, first: int, last: int) -> Path:
         """Return the path of a chunk's file."""
         return self.folder / "rows" / f"{first:09d}-{last - 1:09d}.parquet"
 
-    def done(self) -> set[tuple[int, int]]:
-        """Return the chunks whose files are there."""
-        found = (NAME.fullmatch(entry.name) for entry in os.scandir(self.folder / "rows"))
+    def _named(self) -> set[tuple[int, int]]:
+        """Return the chunks that have something under the name of their files, planned or not."""
+        if not own_folder(self.folder / "rows"):
+            return set()
+        found = (NAME.fullmatch(name) for name in os.listdir(self.folder / "rows"))
         return {(int(m[1]), int(m[2]) + 1) for m in found if m}
+
+    def done(self) -> set[tuple[int, int]]:
+        """Return the chunks of the plan whose files are there."""
+        return {chunk for chunk in self._named() if self._planned(*chunk)}
 
     def missing(self) -> list[tuple[int, int]]:
         """Return the chunks that are still to do, in order."""
@@ -120,123 +147,158 @@ class Store:
 
     def write(self, chunk: Chunk) -> Path:
         """Put a chunk's file into its place: whole or not at all."""
-        return write_whole(self.folder, f"rows/{self.file(chunk.first, chunk.last).name}", chunk.content)
+        path = self.file(chunk.first, chunk.last)
+        own_folder(path.parent, make=True)
+        _write(self.folder, path, chunk.content)
+        return path
 
     def read(self, first: int, last: int) -> Any:
         """Return a chunk's rows, checked, or raise `StoreError` naming the file and what is wrong with it."""
         path = self.file(first, last)
+        own_folder(path.parent)
+        content = read_own(path, MOST_DATA_BYTES)
         try:
-            return rows_of(path, self.kind, self.digest, first, last)
+            return rows_of(content, self.kind, self.digest, first, last)
         except ChunkError as error:
             raise StoreError(f"{path}: {error}") from None
 
     def tidy(self) -> None:
-        """Remove drafts that processes of this host left behind when they were killed while writing."""
-        for entry in os.scandir(self.folder / "rows"):
-            left = DRAFT.fullmatch(entry.name)
-            if left and left[1] == _host() and not _runs(int(left[2])):
-                with contextlib.suppress(OSError):
-                    os.unlink(entry.path)
+        """Remove drafts that processes left behind when they were killed while writing, after an hour."""
+        for folder in (self.folder, self.folder / "rows"):
+            if folder == self.folder or own_folder(folder):
+                remove_drafts(folder)
 
     def verify(self) -> list[str]:
         """Check every file; move damaged and foreign ones to ``set-aside``, to be done again. Return their names."""
         wrong = []
-        planned = set(self.chunks())
-        for chunk in sorted(self.done()):
+        for chunk in sorted(self._named()):
             path = self.file(*chunk)
             try:
-                if chunk not in planned:
+                if not self._planned(*chunk):
                     raise ChunkError("not a chunk of this campaign")
-                content = path.read_bytes()
+                content = read_regular(path, MOST_DATA_BYTES)
                 check_bytes(content, rows_of(content, self.kind, self.digest, *chunk), self.digest)
             except (ChunkError, OSError) as error:
-                wrong.append(f"{path}: {error}")
-                aside = self.folder / "set-aside"
-                aside.mkdir(exist_ok=True)
-                os.replace(path, aside / path.name)
+                said = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+                wrong.append(f"{path}: {said}")
+                self._set_aside(path)
         return wrong
 
+    def _set_aside(self, path: Path) -> None:
+        aside = self.folder / "set-aside"
+        own_folder(aside, make=True)
+        try:
+            os.replace(path, aside / path.name)  # a link itself, not what it leads to
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be set aside ({error.strerror or error}); remove {aside}") from None
 
-def _host() -> str:
-    return re.sub(r"[^\w-]", "-", socket.gethostname())
 
-
-def _runs(pid: int) -> bool:
+def _write(folder: Path, path: Path, data: bytes) -> None:
+    """Write a file of a campaign's folder, or raise `StoreError` with what to do."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def write_whole(folder: Path, name: str, data: bytes) -> Path:
-    """Write a file of a campaign's folder under another name, force it to disk, and rename it."""
-    path = folder / name
-    draft = path.with_name(f".{path.name}.{_host()}.{os.getpid()}")
-    try:
-        with open(draft, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
+        write_own(path, data)
     except OSError as error:
-        draft.unlink(missing_ok=True)
-        begun = (folder / "campaign.json").exists()
+        begun = (folder / HEAD).exists()
         advice = f"go on with: armwright campaign resume {folder}" if begun else "run the campaign again"
         raise StoreError(
             f"{path}: cannot be written ({error.strerror}); nothing before it is lost, {advice}"
         ) from error
-    return path
 
 
-def open_store(folder: str | Path) -> Store:
-    """Open the campaign in a folder.
+def open_store(folder: str | Path, *, kind: Kind | None = None) -> Store:
+    """Open the campaign in a folder; nothing is written.
+
+    Args:
+        folder: of the campaign.
+        kind: a kind of your own, which the campaign has to name; by default what is known under that name.
+
+    Raises:
+        StoreError: it is not a campaign, not one of this kind, or damaged.
 
     Example:
         >>> open_store("out/campaign").missing()
     """
     place = Path(folder)
+    for name in (HEAD, PREPARED):
+        if not os.path.lexists(place / name):
+            raise StoreError(f"{place}: no campaign here ({name} is missing)")
+    head, data = _head(place / HEAD), read_own(place / PREPARED, MOST_DATA_BYTES)
+    if hashlib.blake2b(data, digest_size=16).hexdigest() != head["prepared"]:
+        raise StoreError(f"{place / PREPARED}: damaged; delete it and the campaign, or bring the file back")
     try:
-        head = json.loads((place / "campaign.json").read_text(encoding="utf-8"))
-        data = (place / "prepared.bin").read_bytes()
-        if head.get("format") != STORE_FORMAT:
-            raise StoreError(f"{place}: made by a version of Armwright whose files are others; run the campaign anew")
-        plan, digest, check, mark = plan_of(head["plan"]), head["digest"], head["prepared"], head["canary"]
-    except FileNotFoundError as error:
-        raise StoreError(f"{place}: no campaign here ({Path(error.filename).name} is missing)") from None
-    except StoreError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{place / 'campaign.json'}: damaged ({type(error).__name__}: {error})") from None
-    if hashlib.blake2b(data, digest_size=16).hexdigest() != check:
-        raise StoreError(f"{place / 'prepared.bin'}: damaged; delete it and the campaign, or bring the file back")
-    kind = find_kind(plan.kind)
-    store = Store(place, plan, kind, data, mark)
-    if store.digest != digest:
+        plan = plan_of(head["plan"])
+    except (ValueError, TypeError, RecursionError) as error:  # an `InputError` is a ValueError
+        raise _damaged(place / HEAD, error) from None
+    try:
+        known = kind_of(plan, kind)
+    except InputError as error:
+        raise StoreError(f"{place}: {error}") from None
+    store = Store(place, plan, known, data, head["canary"])
+    if store.digest != head["digest"]:
         raise StoreError(
             f"{place}: made by another version of kind {plan.kind!r}; its numbers would not go together with new ones"
         )
-    (place / "rows").mkdir(exist_ok=True)
     return store
 
 
+def _head(path: Path) -> dict[str, str]:
+    """Return the texts of campaign.json, or raise `StoreError`."""
+    content = read_own(path, MOST_HEAD_BYTES)
+    try:
+        found = json.loads(content)
+        if not isinstance(found, dict):
+            raise TypeError(f"expected an object, got {type(found).__name__}")
+        if found.get("format") != STORE_FORMAT:
+            raise StoreError(
+                f"{path.parent}: made by a version of Armwright whose files are others; run the campaign anew"
+            )
+        texts = {name: found[name] for name in ("plan", "digest", "prepared", "canary")}
+        wrong = [name for name, value in texts.items() if not isinstance(value, str)]
+        if wrong:
+            raise TypeError(f"{wrong[0]!r} must be a text")
+    except StoreError:
+        raise
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _damaged(path, error) from None
+    return texts
+
+
+def _damaged(path: Path, error: Exception) -> StoreError:
+    return StoreError(
+        f"{path}: damaged ({type(error).__name__}: {error!s:.200}); bring back the file that Armwright wrote, "
+        "or run the campaign in another folder"
+    )
+
+
 def create_store(
-    folder: str | Path, plan: CampaignPlan, *, prepare: Callable[[CampaignPlan], PreparedWork] = prepared_here
+    folder: str | Path,
+    plan: CampaignPlan,
+    *,
+    kind: Kind | None = None,
+    prepare: Callable[[CampaignPlan, Kind], PreparedWork] = prepared_here,
 ) -> Store:
     """Make the folder of a campaign, or open it if the same campaign is there already, perhaps with fewer items."""
-    place, kind = Path(folder), find_kind(plan.kind)
-    if (place / "campaign.json").exists():
-        store = open_store(place)
-        if store.digest != plan.digest(kind.version) or store.chunk != (plan.chunk or kind.chunk):
+    place, known = Path(folder), kind_of(plan, kind)
+    if begun := os.path.lexists(place / HEAD):
+        store = open_store(place, kind=kind)
+        if store.digest != plan.digest(known.version) or store.chunk != (plan.chunk or known.chunk):
             raise StoreError(f"{place}: holds another campaign; choose another folder")
         if plan.items < store.plan.items:
             raise StoreError(f"{place}: has {store.plan.items} items already, more than the {plan.items} asked for")
+        store = replace(store, plan=plan)
     else:
-        (place / "rows").mkdir(parents=True, exist_ok=True)
-        store = Store(place, plan, kind, *prepare(plan))
-        write_whole(place, "prepared.bin", store.prepared)
+        store = Store(place, plan, known, b"", "")
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{place}: cannot be made ({error.strerror or error})") from None
+    own_folder(place / "rows", make=True)
+    if not begun:
+        data, mark = prepare(plan, known)
+        store = Store(place, plan, known, data, mark)
+        if len(data) > MOST_DATA_BYTES:
+            raise InputError(f"kind {known.name!r} prepared {len(data)} bytes; at most {MOST_DATA_BYTES} can be kept")
+        _write(place, place / PREPARED, data)
     head = {
         "format": STORE_FORMAT,
         "plan": plan.text(),
@@ -244,8 +306,9 @@ def create_store(
         "prepared": hashlib.blake2b(store.prepared, digest_size=16).hexdigest(),
         "canary": store.canary,
     }
-    text = json.dumps(head, indent=1)
-    file = place / "campaign.json"
-    if not file.exists() or file.read_text(encoding="utf-8") != text:
-        write_whole(place, file.name, text.encode())
-    return Store(place, plan, kind, store.prepared, store.canary)
+    text = json.dumps(head, indent=1).encode()
+    if len(text) > MOST_HEAD_BYTES:
+        raise InputError(f"campaign: settings of {len(text)} bytes; at most {MOST_HEAD_BYTES} can be kept")
+    if not begun or read_own(place / HEAD, MOST_HEAD_BYTES) != text:
+        _write(place, place / HEAD, text)
+    return store

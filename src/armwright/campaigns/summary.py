@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of a campaign: its rows as tables of plain rows, and SQL questions to them.
+"""Results of a campaign: its rows as tables of plain rows.
 
 `summary_of` gives the tables that the kind makes of its rows; `outcome_tables` shares with exact intervals and
 quantiles with bootstrap ones. Columns are read one at a time, so that a report of millions of rows needs the memory of
-one column. `ask` runs SQL over all rows; `record_item` runs one item again for a closer look.
+one column. `record_item` runs one item again for a closer look; SQL questions are `campaign_query`.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from armwright.campaigns.chunk_file import DONE, joined, schema_of
+from armwright.campaigns.campaign_files import StoreError
+from armwright.campaigns.chunk_file import DONE, ChunkError, arrow, check_footer, joined, schema_of
+from armwright.campaigns.kind import Kind
 from armwright.campaigns.store import Store, open_store
 from armwright.campaigns.work import Worker
-from armwright.errors import InputError, SimulationError
+from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.packages import need
 from armwright.statistics import quantile, share
 from armwright.types import Array
@@ -33,12 +36,31 @@ def results(store: Store) -> tuple[Any, Any]:
     return table.filter(good), table.filter(compute.invert(good))
 
 
-def summary_of(folder: str | Path) -> Mapping[str, list[dict[str, Any]]]:
-    """Return the tables that the kind of the campaign in a folder makes of its rows, by name: plain rows each."""
-    store = open_store(folder)
+OwnTables = Mapping[str, list[dict[str, Any]]]
+
+
+def summary_of(folder: str | Path, *, kind: Kind | None = None) -> Mapping[str, list[dict[str, Any]]]:
+    """Return the tables that the kind of the campaign in a folder makes of its rows, by name: plain rows each.
+
+    `kind` as in `open_store`.
+    """
+    store = open_store(folder, kind=kind)
     if store.kind.summary is None:
         raise InputError(f"kind {store.kind.name!r} has no summary; ask its rows: armwright campaign query")
-    return store.kind.summary(results(store)[0])
+    return _summarised(store, store.kind.summary, results(store)[0])
+
+
+def _summarised(store: Store, summary: Callable[[Any], OwnTables], rows: Any) -> OwnTables:
+    """Call a kind's summary: a folder may hold rows that no item ever gave."""
+    try:
+        return summary(rows)
+    except ArmwrightError:
+        raise
+    except Exception as error:  # a kind may raise anything
+        raise StoreError(
+            f"{store.folder}: kind {store.kind.name!r} cannot summarise these rows ({type(error).__name__}: {error}); "
+            f"check them with: armwright campaign verify {store.folder}"
+        ) from error
 
 
 WORDS = 12  # most different texts of a column whose texts are counted
@@ -47,11 +69,46 @@ Tables = dict[str, list[dict[str, Any]]]
 
 
 def dataset_of(store: Store) -> Any:
-    """Return the rows that are there as a dataset, or raise `InputError` if there is none."""
-    files = [str(store.file(*chunk)) for chunk in sorted(store.done())]
+    """Return the rows that are there as a dataset: regular files whose footers are those of the campaign.
+
+    Values are read when they are asked for, within `rows_are_sound`.
+
+    Raises:
+        InputError: there is no row yet.
+        StoreError: a file is not the chunk it should be.
+    """
+    chunks = sorted(store.done())
+    files = [store.file(*chunk) for chunk in chunks]
     if not files:
         raise InputError(f"{store.folder}: no rows yet")
-    return need("pyarrow.dataset", "scale", "a campaign").dataset(files)
+    for file in files:
+        if not file.is_file():  # a pipe would block whoever opens it
+            raise StoreError(f"{file}: expected a regular file; {_mended(store)}")
+    with rows_are_sound(store):
+        found = need("pyarrow.dataset", "scale", "a campaign").dataset(
+            [str(file) for file in files], schema=schema_of(store.kind)
+        )
+        for fragment, chunk, file in zip(found.get_fragments(), chunks, files, strict=True):
+            try:
+                check_footer(fragment.physical_schema, fragment.metadata.num_rows, store.kind, store.digest, *chunk)
+            except ChunkError as error:
+                raise StoreError(f"{file}: {error}; {_mended(store)}") from None
+    return found
+
+
+@contextlib.contextmanager
+def rows_are_sound(store: Store) -> Iterator[None]:
+    """Turn what pyarrow says about a damaged file into a `StoreError`."""
+    arrow_error = arrow().lib.ArrowException
+    try:
+        yield
+    except (arrow_error, OSError) as error:
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise StoreError(f"{store.folder}: rows cannot be read ({said:.200}); {_mended(store)}") from None
+
+
+def _mended(store: Store) -> str:
+    return f"set it aside with: armwright campaign verify {store.folder}"
 
 
 def column(dataset: Any, name: str) -> Any:
@@ -67,7 +124,13 @@ def numbers(dataset: Any, name: str) -> Array:
 
 def outcome_tables(store: Store) -> Tables:
     """Return ``outcomes`` (shares of every word of a column), ``figures`` (quantiles), and the kind's own tables."""
-    dataset, schema = dataset_of(store), store.kind.schema
+    dataset = dataset_of(store)
+    with rows_are_sound(store):
+        return _outcomes(store, dataset) | dict(_own(store))
+
+
+def _outcomes(store: Store, dataset: Any) -> Tables:
+    schema = store.kind.schema
     outcomes = _shares("status", column(dataset, "status"))
     for name, what in schema.items():
         if what in ("string", "bool"):
@@ -79,7 +142,7 @@ def outcome_tables(store: Store) -> Tables:
             if len(values):
                 found = {f"{100 * q:g} %": quantile(values, q)._asdict() for q in QUANTILES}
                 figures.append({"column": name, "values": len(values), "of": dataset.count_rows(), **found})
-    return {"outcomes": outcomes, "figures": figures} | dict(_own(store))
+    return {"outcomes": outcomes, "figures": figures}
 
 
 def _shares(name: str, values: Any) -> list[dict[str, Any]]:
@@ -94,36 +157,22 @@ def _shares(name: str, values: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _own(store: Store) -> Mapping[str, list[dict[str, Any]]]:
+def _own(store: Store) -> OwnTables:
     if store.kind.summary is None:
         return {}
     done, _ = results(store)
-    return store.kind.summary(done) if len(done) else {}
+    return _summarised(store, store.kind.summary, done) if len(done) else {}
 
 
-def ask(folder: str | Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return names and rows of an SQL query to the view ``rows``; it can read those rows and nothing else."""
-    duckdb, store = need("duckdb", "scale", "campaign query"), open_store(folder)
-    rows = dataset_of(store)
-    with duckdb.connect(":memory:") as base:
-        base.register("rows", rows)
-        base.execute("set enable_external_access = false")  # a query can neither read nor write other files
-        try:
-            answer = base.execute(sql)
-            return [column[0] for column in answer.description], answer.fetchall()
-        except duckdb.Error as error:
-            raise InputError(f"query: {str(error).splitlines()[0]}") from None
-
-
-def record_item(folder: str | Path, item: int, path: str | Path) -> None:
-    """Run one item again, check its row against the campaign's, and save its recording."""
-    store = open_store(folder)
+def record_item(folder: str | Path, item: int, path: str | Path, *, kind: Kind | None = None) -> None:
+    """Run one item again, check its row against the campaign's, and save its recording; `kind` as in `open_store`."""
+    store = open_store(folder, kind=kind)
     if store.kind.record is None:
         raise InputError(f"kind {store.kind.name!r} keeps no recordings")
     if not 0 <= item < store.plan.items:
         raise InputError(f"item must be from 0 to {store.plan.items - 1}, got {item}")
     first = item - item % store.chunk
     row = store.read(first, min(first + store.chunk, store.plan.items)).slice(item - first, 1)
-    if Worker(store.plan, store.prepared).table(item, item + 1).to_pylist() != row.to_pylist():
+    if Worker(store.plan, store.prepared, store.kind).table(item, item + 1).to_pylist() != row.to_pylist():
         raise SimulationError(f"item {item} comes out differently here; its row was made by other arithmetic")
     store.kind.record(store.plan, store.prepared, item).save(path)

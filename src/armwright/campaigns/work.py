@@ -18,7 +18,7 @@ import numpy as np
 
 from armwright.campaigns.campaign_plan import CampaignPlan, plan_of
 from armwright.campaigns.chunk_file import RAISED, Chunk, chunk_of, good_rows, joined, marked_row, writer
-from armwright.campaigns.kind import Kind, Rows, find_kind
+from armwright.campaigns.kind import Kind, Rows, kind_at, kind_of
 from armwright.errors import InputError, SimulationError
 
 CANARY_STATES = 33  # not a multiple of any number of lanes, so that the tail is computed as well
@@ -51,10 +51,9 @@ class PreparedWork(NamedTuple):
     canary: str
 
 
-def prepared_here(plan: CampaignPlan) -> PreparedWork:
+def prepared_here(plan: CampaignPlan, kind: Kind) -> PreparedWork:
     """Prepare a campaign in this process, and start its kind once: what cannot start leaves no folder."""
     mark = canary()  # first: it needs the same packages as the rows
-    kind = find_kind(plan.kind)
     data = kind.prepare(plan)
     kind.start(plan, data)
     return PreparedWork(data, mark)
@@ -63,10 +62,10 @@ def prepared_here(plan: CampaignPlan) -> PreparedWork:
 class Worker:
     """A kind started for a plan; it keeps robots, kernels and loops from chunk to chunk."""
 
-    def __init__(self, plan: CampaignPlan, prepared: bytes) -> None:
-        """Start the kind."""
+    def __init__(self, plan: CampaignPlan, prepared: bytes, kind: Kind | None = None) -> None:
+        """Start the kind; the one that the plan names unless it is given."""
         self.plan: CampaignPlan = plan
-        self.kind: Kind = find_kind(plan.kind)
+        self.kind: Kind = kind_of(plan, kind)
         self._digest = plan.digest(self.kind.version)
         self._rows: Rows = self.kind.start(plan, prepared)
 
@@ -85,14 +84,19 @@ class Worker:
         return joined([self.table(first, middle), self.table(middle, last)])
 
 
-def worker_of(plan: str, prepared: bytes, digest: str, expected: str) -> Worker:
-    """Return a worker for a plan's text, if this machine has the same kind and, unless empty, the expected canary."""
-    wanted = plan_of(plan)
-    if wanted.digest(find_kind(wanted.kind).version) != digest:
-        raise InputError(f"a worker has another version of kind {wanted.kind!r}; install the same package everywhere")
+def checked_worker(plan: CampaignPlan, kind: Kind, prepared: bytes, digest: str, expected: str) -> Worker:
+    """Return a worker, if this machine has the same version of the kind and, unless empty, the expected canary."""
+    if plan.digest(kind.version) != digest:
+        raise InputError(f"a worker has another version of kind {plan.kind!r}; install the same package everywhere")
     if expected and canary() != expected:
         raise SimulationError(f"a worker's {DIFFERS}")
-    return Worker(wanted, prepared)
+    return Worker(plan, prepared, kind)
+
+
+def worker_of(plan: str, place: str, prepared: bytes, digest: str, expected: str) -> Worker:
+    """Return a worker for a plan's text and the place of its kind (`armwright.campaigns.kind.place_of`)."""
+    wanted = plan_of(plan)
+    return checked_worker(wanted, kind_at(wanted.kind, place), prepared, digest, expected)
 
 
 @contextlib.contextmanager

@@ -139,7 +139,7 @@ class HostOptions:
     tls_ca: Annotated[Path | None, _pem("--tls-ca", "Certificate of the authority, for tls://.")] = None
     tls_cert: Annotated[Path | None, _pem("--tls-cert", "This host's certificate.")] = None
     tls_key: Annotated[Path | None, _pem("--tls-key", "Its key.")] = None
-    insecure: Annotated[bool, typer.Option("--insecure", help="Allow plain tcp:// to another machine.")] = False
+    insecure: Annotated[bool, typer.Option("--insecure", help="Allow plain tcp://: whoever reaches it runs code.")] = False
 
 
 WHERE = names_of(ENGINES, {name: entry.help for name, entry in ENGINES.entries.items()})
@@ -240,14 +240,14 @@ def query(
     sql: Annotated[str, typer.Argument(help="SQL over the table rows, such as 'select count(*) from rows'.")],
     json: Json = False,
 ) -> None:
-    """Ask the rows with SQL (DuckDB); nothing is written."""
-    from armwright.campaigns.summary import ask
+    """Ask the rows with one SELECT (DuckDB); nothing is written."""
+    from armwright.campaigns.campaign_query import ask, cell, json_rows
 
     names, rows = ask(folder, sql)
     if json:
-        say_json([dict(zip(names, row, strict=True)) for row in rows])
+        say_json(json_rows(names, rows))
     else:
-        table(sql, names, rows, left=0)
+        table(sql, names, [[cell(value) for value in row] for row in rows], left=0)
 
 
 @app.command()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The child's end of `processes`: a fresh interpreter that prepares a campaign, or computes chunks for its parent.
 
-Only bytes cross the pipe: the plan's text, what was prepared, pairs of numbers, files. Nothing is unpickled here. The
-child leaves when the parent is gone; the parent ends a child that takes too long.
+Only bytes cross the pipe: the plan's text, what was prepared, pairs of numbers, files. Nothing is unpickled here. Where
+a kind that has no name of its own is found, is the word of the parent's program. The child leaves when the parent is gone; the parent ends a child that takes too long.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import warnings
 from multiprocessing.connection import Connection
 
 from armwright.campaigns.campaign_plan import plan_of
+from armwright.campaigns.kind import kind_at
 from armwright.campaigns.store import refusal
 from armwright.campaigns.work import prepared_here, worker_of
 from armwright.errors import ArmwrightWarning
@@ -23,7 +24,7 @@ from armwright.errors import ArmwrightWarning
 READY = b"ready"
 
 
-def prepare(answer: Connection, life: Connection, plan: str) -> None:
+def prepare(answer: Connection, life: Connection, plan: str, place: str) -> None:
     """Prepare a campaign and leave, so that the memory of learning is freed before the coordinator continues.
 
     Answers with canary and warnings as JSON, and then with what was prepared.
@@ -31,7 +32,8 @@ def prepare(answer: Connection, life: Connection, plan: str) -> None:
     _end_with_parent(life)
     try:
         with warnings.catch_warnings(record=True) as told:
-            found = prepared_here(plan_of(plan))
+            wanted = plan_of(plan)
+            found = prepared_here(wanted, kind_at(wanted.kind, place))
     except Exception as error:  # noqa: BLE001 — a kind may raise anything; the coordinator reports it
         answer.send_bytes(refusal(error))
         return
@@ -40,11 +42,13 @@ def prepare(answer: Connection, life: Connection, plan: str) -> None:
     answer.send_bytes(found.data)
 
 
-def serve(tasks: Connection, life: Connection, plan: str, prepared: bytes, digest: str, expected: str) -> None:
+def serve(
+    tasks: Connection, life: Connection, plan: str, place: str, prepared: bytes, digest: str, expected: str
+) -> None:
     """Compute the chunks that come through `tasks`; end with the parent, which holds the other end of `life`."""
     _end_with_parent(life)
     try:
-        worker = worker_of(plan, prepared, digest, expected)
+        worker = worker_of(plan, place, prepared, digest, expected)
     except Exception as error:  # noqa: BLE001 — a kind may raise anything; the coordinator reports it once for all
         tasks.send_bytes(refusal(error))
         return

@@ -3,8 +3,8 @@
 
 `dask` computes chunks; `serve_scheduler` makes this host's workers, one process each, bound to the address that they
 are given. Whoever reaches a dask scheduler or worker can run code there (`check_address`, `security_of`): only the name
-of `chunk_bytes`, texts, integers and bytes go over dask's wire, and off loopback that wire has to be TLS. Chunks whose
-workers died are left to the end, and to processes of this machine, which find the guilty item.
+of `chunk_bytes`, texts, integers and bytes go over dask's wire, and that wire is TLS, on loopback as well, unless the
+caller allows a plain one. The cluster on this machine is that of `dask_nodes`. Chunks whose workers died are left to the end, and to processes of this machine, which find the guilty item.
 """
 
 from __future__ import annotations
@@ -27,31 +27,39 @@ from armwright.campaigns.chunk_file import Chunk, chunk_from
 from armwright.campaigns.engines.processes import one_thread, processes
 from armwright.campaigns.store import Store, accepted, refusal
 from armwright.campaigns.work import WORKER_START_SECONDS, Worker, ends_within, worker_of
-from armwright.errors import InputError, SimulationError
+from armwright.errors import InputError, SimulationError, tell_user
 from armwright.packages import need
 
 if TYPE_CHECKING:
     from distributed import Security
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def check_address(address: str, *, insecure: bool = False) -> None:
-    """Raise `InputError` for an invalid address, and for a plain connection that leaves this machine."""
+    """Raise `InputError` for an invalid address, and for a plain connection unless it is allowed.
+
+    Loopback is no exception: every user of this machine reaches it.
+    """
     try:
         parts = urlsplit(address)
         whole = parts.scheme in ("tcp", "tls") and parts.hostname and parts.port and not parts.path
     except ValueError:
         whole = None
     if not whole:
+        raise InputError(f"scheduler must be tls://HOST:PORT; got {address!r:.80}")
+    if parts.scheme == "tcp" and not insecure:
         raise InputError(
-            f"scheduler must be tls://HOST:PORT, or tcp://127.0.0.1:PORT on this machine; got {address!r:.80}"
+            f"scheduler {address}: {DANGER}; use tls://, or --insecure where nobody else reaches it (all users of a "
+            "machine reach its loopback)"
         )
-    if parts.scheme == "tcp" and parts.hostname not in LOOPBACK and not insecure:
-        raise InputError(
-            f"scheduler {address}: plain tcp leaves this machine, and whoever reaches it can run code there; "
-            "use tls://, or --insecure on a network that you trust"
-        )
+
+
+def _warn_of_plain(address: str) -> None:
+    if address.startswith("tcp://"):
+        tell_user(f"scheduler {address}: {DANGER}")
+
+
+DANGER = "plain tcp, and whoever reaches it can run code as you"
 
 
 def security_of(address: str | None, ca: Path | None, certificate: Path | None, key: Path | None) -> Security | None:
@@ -97,10 +105,10 @@ def _worker(*task: Any) -> Worker:
         return worker_of(*task)
 
 
-def chunk_bytes(plan: str, prepared: bytes, digest: str, expected: str, first: int, last: int) -> bytes:
+def chunk_bytes(plan: str, place: str, prepared: bytes, digest: str, expected: str, first: int, last: int) -> bytes:
     """Compute a chunk on whatever host this runs; the worker is kept for the next one."""
     try:
-        worker = _worker(plan, prepared, digest, expected)
+        worker = _worker(plan, place, prepared, digest, expected)
     except Exception as error:  # noqa: BLE001 — only bytes go back
         return refusal(error)
     with ends_within(worker.plan.limit):
@@ -124,14 +132,17 @@ def dask(
         chunks: (first, last) each.
         workers: of the local cluster, if no scheduler is given.
         scheduler: address of a running one.
-        security: dask's `Security`, for TLS.
-        insecure: whether a plain connection may leave this machine.
+        security: dask's `Security`, for the TLS of that scheduler.
+        insecure: whether the connection to it may be plain.
         mixed: whether hosts whose arithmetic differs may take part.
     """
     need("distributed", "scale", "engine dask")  # first: it brings the settings that are changed here for a while
     config = need("dask", "scale", "engine dask").config
     if scheduler is not None:
         check_address(scheduler, insecure=insecure)
+        _warn_of_plain(scheduler)
+    elif security is not None:
+        raise InputError("security is that of a scheduler; the cluster on this machine makes a certificate of its own")
     lost: list[tuple[int, int]] = []
     with config.set(TUNED), _client(scheduler, security, workers) as client:
         yield from _drive(client, store, chunks, mixed, lost)
@@ -144,15 +155,10 @@ def _client(scheduler: str | None, security: Security | None, workers: int) -> I
     with contextlib.ExitStack() as closing:
         try:
             if scheduler is None:
+                from armwright.campaigns.engines.dask_nodes import local_cluster
+
                 closing.enter_context(one_thread())
-                cluster = distributed.LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    dashboard_address="127.0.0.1:0",
-                    host="127.0.0.1",
-                    silence_logs=logging.CRITICAL,
-                )
-                closing.enter_context(cluster)
+                cluster = closing.enter_context(local_cluster(workers))
             client = closing.enter_context(distributed.Client(scheduler or cluster, security=security))
             client.wait_for_workers(1, timeout=WORKER_START_SECONDS)
         except TimeoutError:
@@ -228,13 +234,14 @@ def serve_scheduler(
         address: of the scheduler.
         workers: processes; one per core by default.
         bind: address of this host that they listen on; the one that reaches the scheduler by default.
-        security: dask's `Security`, for TLS.
-        insecure: whether a plain connection may leave this machine.
+        security: dask's `Security`, for the TLS of that scheduler.
+        insecure: whether the connection to it may be plain.
         ready: called with the address and the number of workers when the scheduler has them.
     """
     check_address(address, insecure=insecure)
     host = bind or _towards(address)
     check_address(f"{urlsplit(address).scheme}://{host}:1", insecure=insecure)
+    _warn_of_plain(address)
     need("distributed", "scale", "campaign worker")  # first: it brings the settings that are changed here
     config = need("dask", "scale", "campaign worker").config
     with config.set(TUNED), one_thread():
@@ -256,28 +263,20 @@ def _towards(address: str) -> str:
 async def _serve(
     address: str, host: str, count: int, security: Security | None, ready: Callable[[str, int], None]
 ) -> None:
-    distributed = need("distributed", "scale", "campaign worker")
+    from armwright.campaigns.engines.dask_nodes import Nanny, nanny_options, scratch_folder
+
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is reported below
-    nannies = [
-        distributed.Nanny(
-            address,
-            nthreads=1,
-            host=host,
-            dashboard_address="127.0.0.1:0",  # its page has no access control: never beyond this machine
-            security=security,
-            death_timeout=WORKER_START_SECONDS,
-            silence_logs=logging.CRITICAL,
-        )
-        for _ in range(count)
-    ]
-    try:
+    with scratch_folder() as scratch:
+        options = nanny_options(f"{urlsplit(address).scheme}://", host, security, scratch)
+        nannies = [Nanny(address, death_timeout=WORKER_START_SECONDS, **options) for _ in range(count)]
         try:
-            await asyncio.wait_for(asyncio.gather(*nannies), WORKER_START_SECONDS)
-        except (OSError, TimeoutError, RuntimeError) as error:
-            raise InputError(f"scheduler {address}: no connection ({type(error).__name__}: {error})") from None
-        ready(host, count)
-        await asyncio.wait([asyncio.ensure_future(nanny.finished()) for nanny in nannies])
-    finally:
-        with contextlib.suppress(Exception):
-            await asyncio.gather(*(nanny.close(timeout=2.0) for nanny in nannies))
+            try:
+                await asyncio.wait_for(asyncio.gather(*nannies), WORKER_START_SECONDS)
+            except (OSError, TimeoutError, RuntimeError) as error:
+                raise InputError(f"scheduler {address}: no connection ({type(error).__name__}: {error})") from None
+            ready(host, count)
+            await asyncio.wait([asyncio.ensure_future(nanny.finished()) for nanny in nannies])
+        finally:
+            with contextlib.suppress(Exception):
+                await asyncio.gather(*(nanny.close(timeout=2.0) for nanny in nannies))
     raise SimulationError(f"scheduler {address} is gone; start this worker again when it is back")

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from armwright.campaigns.campaign_plan import CampaignPlan
 from armwright.campaigns.chunk_file import CRASHED, HUNG, Chunk, chunk_from, chunk_of, joined, marked_row, rows_of
 from armwright.campaigns.engines.child import READY, prepare, serve
+from armwright.campaigns.kind import Kind, place_of
 from armwright.campaigns.store import Store, accepted
 from armwright.campaigns.work import WORKER_START_SECONDS, PreparedWork
 from armwright.errors import SimulationError, tell_user
@@ -67,9 +68,9 @@ class LostChunk:
         return chunk_of(joined(self.tables), self.store.digest) if self.left == 0 else None
 
 
-def prepared_apart(plan: CampaignPlan) -> PreparedWork:
+def prepared_apart(plan: CampaignPlan, kind: Kind) -> PreparedWork:
     """Prepare a campaign in a process of its own; raise what it raised."""
-    child = _child(prepare, plan.text(), daemon=False)  # so that it may have processes of its own
+    child = _child(prepare, plan.text(), place_of(kind), daemon=False)  # so that it may have processes of its own
     try:
         said = json.loads(accepted(child.tasks.recv_bytes(), "the campaign could not be prepared"))
         data = child.tasks.recv_bytes()

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of a dask cluster without web pages, and a cluster on this machine that nobody else can reach.
+
+Whoever reaches a dask scheduler or worker can run code there, and every user of a machine reaches its loopback. So the
+local cluster speaks TLS with a certificate that is made for it, demands the same from all who connect, and its key is
+only in the memory of its processes. Dask's own web servers cannot be closed by an option, and speak plain HTTP: these
+parts have none. Scratch files lie in a folder of this user alone; dask's own is at a place that everybody knows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import tempfile
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from distributed import Nanny, Scheduler, SpecCluster, Worker
+
+from armwright.packages import need
+
+if TYPE_CHECKING:
+    from distributed import Security
+
+
+class SchedulerWithoutPages(Scheduler):  # type: ignore[misc]
+    """A scheduler that listens for workers and clients only."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:
+        """Start none."""
+
+
+class WorkerWithoutPages(Worker):  # type: ignore[misc]
+    """A worker that listens for its scheduler and other workers only."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:
+        """Start none."""
+
+
+def nanny_options(protocol: str, host: str, security: Security | None, scratch: str) -> dict[str, Any]:
+    """Return the options of one worker process, of one thread, that listens on `host`; it spills into `scratch`.
+
+    `protocol` is "tls://", or "tcp://" where the user allows it.
+    """
+    return {
+        "nthreads": 1,
+        "host": host,
+        "security": security,
+        "protocol": protocol,
+        "worker_class": WorkerWithoutPages,
+        "dashboard": False,
+        "local_directory": scratch,
+        "silence_logs": logging.CRITICAL,
+    }
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[str]:
+    """Make a folder for what workers spill: they read it back as Python objects, so nobody else may write there."""
+    with tempfile.TemporaryDirectory(prefix="armwright-dask-", ignore_cleanup_errors=True) as folder:
+        yield folder
+
+
+@contextlib.contextmanager
+def local_cluster(workers: int) -> Iterator[Any]:
+    """Start a cluster on loopback under TLS, with a certificate that lives as long as the cluster."""
+    need("cryptography", "scale", "engine dask on this machine")
+    security = need("distributed", "scale", "engine dask").Security.temporary()
+    with scratch_folder() as scratch:
+        worker = {"cls": Nanny, "options": nanny_options("tls://", "127.0.0.1", security, scratch)}
+        scheduler = {
+            "cls": SchedulerWithoutPages,
+            "options": {
+                "host": "127.0.0.1",
+                "port": 0,
+                "protocol": "tls://",
+                "security": security,
+                "dashboard": False,
+            },
+        }
+        with SpecCluster(
+            workers={k: worker for k in range(workers)},
+            scheduler=scheduler,
+            worker=worker,
+            security=security,
+            silence_logs=logging.CRITICAL,
+        ) as cluster:
+            yield cluster
