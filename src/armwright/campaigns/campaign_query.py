@@ -19,7 +19,7 @@ from typing import Any
 from armwright.campaigns.kind import Kind
 from armwright.campaigns.store import open_store
 from armwright.campaigns.summary import dataset_of, rows_are_sound
-from armwright.errors import InputError
+from armwright.errors import ArmwrightError, InputError
 from armwright.packages import need
 
 ROW_MAKERS = frozenset({"generate_series", "json_each", "json_tree", "range", "repeat", "unnest"})
@@ -45,6 +45,7 @@ def ask(folder: str | Path, sql: str, *, kind: Kind | None = None) -> tuple[list
     rows = dataset_of(store)
     with duckdb.connect(":memory:", config=CLOSED) as base:
         try:
+            sql.encode()  # half of a surrogate pair is no text
             _check(duckdb, base, sql)
             base.register("rows", rows)
             base.execute("set enable_external_access = false")  # a query can neither read nor write other files
@@ -52,9 +53,16 @@ def ask(folder: str | Path, sql: str, *, kind: Kind | None = None) -> tuple[list
             with rows_are_sound(store):
                 answer = base.execute(sql)
                 return [column[0] for column in answer.description], answer.fetchall()
+        except ArmwrightError:
+            raise
         except (duckdb.Error, ValueError, OverflowError) as error:
-            said = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise InputError(f"query: {said}") from None
+            raise InputError(f"query: {_said(error)}") from None
+
+
+def _said(error: Exception) -> str:
+    if "pytz" in str(error):  # DuckDB wants that package for Python's sake; its own text needs none
+        return "a time with a zone has no plain value; cast it to text, such as now()::varchar"
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _check(duckdb: Any, base: Any, sql: str) -> None:
@@ -89,8 +97,8 @@ def json_value(value: Any) -> Any:
     """Return a value of an answer as JSON has it.
 
     Numbers, texts, truth values and missing values stay as they are. Decimals are texts with all their digits, dates
-    and times texts of ISO 8601, intervals seconds, blobs texts in hexadecimal, structs and maps objects, lists lists;
-    anything else is its text.
+    and times texts of ISO 8601, intervals seconds (a month counts 30 days), blobs texts in hexadecimal, structs and maps
+    objects, lists lists; anything else is its text. Where JSON is printed, NaN and infinities become null.
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
