@@ -22,6 +22,12 @@ pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
 GOOD = CampaignPlan("faulty", 47, 3, chunk=10)
 
 
+def dask_here():
+    """Return dask.distributed, or skip: the cluster on this machine needs its certificate as well."""
+    pytest.importorskip("cryptography", reason="needs cryptography (extra 'scale')")
+    return pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
+
+
 def content(store):
     return {path.name: path.read_bytes() for path in sorted((store.folder / "rows").iterdir())}
 
@@ -42,7 +48,7 @@ def test_engines_workers_and_shards_write_the_same_bytes(tmp_path):
 
 
 def test_dask_writes_the_same_bytes(tmp_path):
-    pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
+    dask_here()
     alone = content(run_campaign(GOOD, tmp_path / "serial", engine="serial"))
     assert content(run_campaign(GOOD, tmp_path / "dask", engine="dask", workers=2)) == alone
 
@@ -71,7 +77,7 @@ def test_what_raises_crashes_or_hangs_costs_one_row_each(tmp_path):
 @pytest.mark.parametrize("engine", ["serial", "processes", "dask"])
 def test_settings_that_fit_no_item_stop_after_the_first_chunk(engine, tmp_path):
     if engine == "dask":
-        pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
+        dask_here()
     hopeless = CampaignPlan(GOOD.kind, 60, 3, {"raises below": 60}, chunk=10)
     with pytest.raises(
         SimulationError, match=r"none of the first \d+ items has a result.*ValueError: item \d+ cannot be"
@@ -93,14 +99,14 @@ def test_a_bad_beginning_does_not_stop_a_campaign(tmp_path):
 
 @pytest.mark.slow
 def test_dask_marks_the_same_rows(tmp_path):
-    pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
+    dask_here()
     bad = CampaignPlan(GOOD.kind, 16, 3, {"raises": 3, "crashes": 7, "hangs": 14}, chunk=2, limit=5.0)
     one = run_campaign(bad, tmp_path / "processes", workers=2)
     assert content(run_campaign(bad, tmp_path / "dask", engine="dask", workers=2)) == content(one)
 
 
 def test_whichever_call_notices_that_the_scheduler_died_says_how_to_go_on(tmp_path, monkeypatch):
-    distributed = pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
+    distributed = dask_here()
     from armwright.campaigns.engines import dask_engine
 
     asked = []

@@ -34,9 +34,19 @@ def _start(plan, prepared):
             if item == bad.get("hangs"):
                 time.sleep(3600.0)
             time.sleep(bad.get("seconds", 0.0))
+            if "waits for" in bad:
+                _wait(bad["waits for"], bad["began"])
         return {"value": [_value(plan, k) for k in range(first, last)], "prepared": [len(prepared)] * (last - first)}
 
     return rows
+
+
+def _wait(file, began):
+    """Say that an item began, and wait until somebody makes a file; bounded, so that nothing stays behind."""
+    open(began, "w").close()
+    until = time.monotonic() + 600.0
+    while not os.path.exists(file) and time.monotonic() < until:
+        time.sleep(0.02)
 
 
 def _prepare(plan):

@@ -263,11 +263,11 @@ def _towards(address: str) -> str:
 async def _serve(
     address: str, host: str, count: int, security: Security | None, ready: Callable[[str, int], None]
 ) -> None:
-    from armwright.campaigns.engines.dask_nodes import Nanny, nanny_options, scratch_folder
+    from armwright.campaigns.engines.dask_nodes import Nanny, nanny_options, private_scratch
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is reported below
-    with scratch_folder() as scratch:
-        options = nanny_options(f"{urlsplit(address).scheme}://", host, security, scratch)
+    with private_scratch():
+        options = nanny_options(f"{urlsplit(address).scheme}://", host, security)
         nannies = [Nanny(address, death_timeout=WORKER_START_SECONDS, **options) for _ in range(count)]
         try:
             try:

@@ -4,7 +4,8 @@
 Whoever reaches a dask scheduler or worker can run code there, and every user of a machine reaches its loopback. So the
 local cluster speaks TLS with a certificate that is made for it, demands the same from all who connect, and its key is
 only in the memory of its processes. Dask's own web servers cannot be closed by an option, and speak plain HTTP: these
-parts have none. Scratch files lie in a folder of this user alone; dask's own is at a place that everybody knows.
+parts have none. Dask keeps spilled objects in its scratch folder, and imports modules from it: that is a new folder of
+this user alone, in place of one in /tmp that everybody can foresee and make.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class WorkerWithoutPages(Worker):  # type: ignore[misc]
         """Start none."""
 
 
-def nanny_options(protocol: str, host: str, security: Security | None, scratch: str) -> dict[str, Any]:
-    """Return the options of one worker process, of one thread, that listens on `host`; it spills into `scratch`.
+def nanny_options(protocol: str, host: str, security: Security | None) -> dict[str, Any]:
+    """Return the options of one worker process, of one thread, that listens on `host`.
 
     `protocol` is "tls://", or "tcp://" where the user allows it.
     """
@@ -49,16 +50,18 @@ def nanny_options(protocol: str, host: str, security: Security | None, scratch: 
         "protocol": protocol,
         "worker_class": WorkerWithoutPages,
         "dashboard": False,
-        "local_directory": scratch,
         "silence_logs": logging.CRITICAL,
     }
 
 
 @contextlib.contextmanager
-def scratch_folder() -> Iterator[str]:
-    """Make a folder for what workers spill: they read it back as Python objects, so nobody else may write there."""
-    with tempfile.TemporaryDirectory(prefix="armwright-dask-", ignore_cleanup_errors=True) as folder:
-        yield folder
+def private_scratch() -> Iterator[None]:
+    """Give all parts that are started meanwhile, and their processes, a scratch folder of this user alone."""
+    with (
+        tempfile.TemporaryDirectory(prefix="armwright-dask-", ignore_cleanup_errors=True) as folder,
+        need("dask", "scale", "engine dask").config.set({"temporary-directory": folder}),
+    ):
+        yield
 
 
 @contextlib.contextmanager
@@ -66,8 +69,8 @@ def local_cluster(workers: int) -> Iterator[Any]:
     """Start a cluster on loopback under TLS, with a certificate that lives as long as the cluster."""
     need("cryptography", "scale", "engine dask on this machine")
     security = need("distributed", "scale", "engine dask").Security.temporary()
-    with scratch_folder() as scratch:
-        worker = {"cls": Nanny, "options": nanny_options("tls://", "127.0.0.1", security, scratch)}
+    with private_scratch():
+        worker = {"cls": Nanny, "options": nanny_options("tls://", "127.0.0.1", security)}
         scheduler = {
             "cls": SchedulerWithoutPages,
             "options": {
