@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
+import armwright.campaigns.campaign_report as campaign_report_module
 from armwright.campaigns import CampaignPlan, Progress, run_campaign
 from armwright.campaigns.campaign_report import campaign_report
 from armwright.campaigns.engines.dask_engine import check_address, security_of
@@ -74,6 +76,16 @@ def test_figures_leave_what_never_came_to_the_summary(tmp_path):
     assert [(row["column"], row["values"], row["of"]) for row in tables["figures"]] == [("size", 60, 60)]
     kind = find_kind("detection")
     assert kind.judged == {name for name in kind.schema if name.endswith(("_delay", "_force", "_until"))}
+
+
+@pytest.mark.parametrize(
+    "values", [[1.0, np.nextafter(1.0, 2.0)], [0.0, 5e-324], [-1e308, 1e308], [1e300, 1.0], [7.0], [1e16, 1e16 + 4.0]]
+)
+def test_any_numbers_can_be_drawn(values, folder, tmp_path, monkeypatch):
+    """Nearly the same, and far apart: an axis has no room for either."""
+    monkeypatch.setattr(campaign_report_module, "numbers", lambda dataset, name: np.array(values))
+    path, _ = campaign_report(folder, tmp_path / "r.html")
+    assert path.exists()
 
 
 def test_progress_has_rate_failures_and_time_left():

@@ -39,7 +39,7 @@ def _fields(folder, outside, rng):
     """A field of the head, or of its plan with the digest that belongs to it."""
     file = folder / "campaign.json"
     try:
-        head = json.loads(file.read_bytes())
+        head = json.loads(_content(file))
         if rng.random() < 0.3:
             head[_pick(rng, FIELDS)] = _pick(rng, ODD)
             if rng.random() < 0.3:
@@ -53,7 +53,7 @@ def _fields(folder, outside, rng):
             head["plan"] = json.dumps(plan)
             found = plan_of(head["plan"])
             head["digest"] = found.digest(KINDS[found.kind].version)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     else:
         _put(file, json.dumps(head).encode())
@@ -68,9 +68,9 @@ def _prepared(folder, outside, rng):
     data = rng.bytes(int(rng.integers(40)))
     _put(folder / "prepared.bin", data)
     try:
-        head = json.loads((folder / "campaign.json").read_bytes())
+        head = json.loads(_content(folder / "campaign.json"))
         head["prepared"] = hashlib.blake2b(data, digest_size=16).hexdigest()
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return
     _put(folder / "campaign.json", json.dumps(head).encode())
 
@@ -81,9 +81,10 @@ def _files(folder):
 
 def _bytes(folder, outside, rng):
     file = _pick(rng, _files(folder))
-    if not file.is_file() or file.stat().st_size > 1_000_000:
+    try:
+        data = bytearray(_content(file))
+    except OSError:
         return
-    data = bytearray(file.read_bytes())
     if rng.random() < 0.5:
         data = data[: int(rng.integers(len(data) + 1))]
     elif data:
@@ -101,7 +102,7 @@ def _rows(folder, outside, rng):
         store = open_store(folder)
         chunk = _pick(rng, sorted(store.done()))
         table = store.read(*chunk)
-    except (ArmwrightError, ValueError):
+    except (ArmwrightError, ValueError):  # not there, or none left
         return
     import pyarrow as pa
 
@@ -142,6 +143,13 @@ def _instead(folder, outside, rng):
 
 
 WAYS = (_fields, _fields, _fields, _text, _prepared, _bytes, _bytes, _rows, _instead, _instead, _instead)
+
+
+def _content(file):
+    """What is in a file, unless an earlier change made it something that cannot be read, or not to its end."""
+    if not file.is_file() or file.stat().st_size > 1_000_000:
+        raise OSError("no plain file")
+    return file.read_bytes()
 
 
 def _put(file, data):

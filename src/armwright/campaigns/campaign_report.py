@@ -29,6 +29,7 @@ from armwright.types import Array
 MOST_PANELS = 12  # panels of one picture
 PANELS_ACROSS = 3
 BARS = 60
+LEAST_DRAWN, MOST_DRAWN = 1e-100, 1e100  # sizes of figures, in whatever unit: axes overflow not far beyond
 
 
 def spread_png(figures: Sequence[tuple[str, Array]]) -> bytes:
@@ -52,7 +53,18 @@ def _bins(values: Array) -> int | Array:
     low, high = values.min(), values.max()
     if high - low < BARS and np.array_equal(values, np.round(values)):
         return np.arange(low - 0.5, high + 1.0)
-    return min(BARS, max(8, int(np.sqrt(len(values)))))
+    bars = min(BARS, max(8, int(np.sqrt(len(values)))))
+    if high - low <= bars * np.spacing(max(abs(low), abs(high))):  # all but the same: no room for so many edges
+        margin = 0.5 * max(1.0, abs(low))
+        return np.array([low - margin, high + margin])
+    return bars
+
+
+def _drawn(values: Array) -> Array:
+    """Return the values that an axis can show: pictures are for the eye, the tables keep all."""
+    size = np.abs(values)
+    found: Array = np.where(size < LEAST_DRAWN, 0.0, values)[size < MOST_DRAWN]
+    return found
 
 
 def roc_png(roc: Sequence[dict[str, Any]], detectors: Sequence[dict[str, Any]]) -> bytes:
@@ -180,8 +192,9 @@ def _picture(name: str, tables: Tables, store: Store, dataset: Any) -> tuple[byt
     if name == "detectors" and (delays := _delays(store, dataset)):
         return waiting_png(delays), "Contacts found by a delay; the rest was missed."
     if name == "figures" and rows:
-        shown = [(row["column"], numbers(dataset, row["column"])) for row in rows]
-        return spread_png(shown), "How the first twelve are spread; dashed: 5, 50 and 95 %."
+        shown = [(row["column"], _drawn(numbers(dataset, row["column"]))) for row in rows]
+        shown = [(name, values) for name, values in shown if len(values)]
+        return (spread_png(shown), "How the first twelve are spread; dashed: 5, 50 and 95 %.") if shown else None
     return None
 
 
@@ -191,7 +204,7 @@ def _delays(store: Store, dataset: Any) -> list[tuple[str, Any, int]]:
     if not names or "met" not in store.kind.schema:
         return []
     met = sum(word == "contact" for word in column(dataset, "met").to_pylist())
-    found = [(name.removesuffix(DELAY).replace("_", " "), numbers(dataset, name), met) for name in names]
+    found = [(name.removesuffix(DELAY).replace("_", " "), _drawn(numbers(dataset, name)), met) for name in names]
     return [each for each in found if len(each[1])]
 
 
