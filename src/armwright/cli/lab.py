@@ -183,14 +183,18 @@ def _host_and_port(text: str, option: str) -> tuple[str, dict[str, Any]]:
 @grouped
 def record(
     devices: DeviceOptions,
-    out: Annotated[Path, out_option("FILE.mcap", "The recording.")] = Path("run.mcap"),
+    out: Annotated[Path | None, out_option("FILE.mcap", "The recording; by default run-DATE-TIME.mcap, here.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace --out when the new recording is whole.")] = False,
     duration: UntilCtrlC = None,
     json: Json = False,
 ) -> None:
     """Record packets exactly as they come, until Ctrl-C; devices that are missing are waited for."""
+    from armwright.lab.net import LabError
     from armwright.lab.recorder import Recorder
 
-    recorder = Recorder(out, devices.sources())
+    recorder = Recorder(out, devices.sources(), force=force)
+    if not json:
+        tell(f"recording to {recorder.path}")
     began = last = time.monotonic()
 
     def going() -> bool:
@@ -204,12 +208,15 @@ def record(
     with recorder:
         until_told(duration, going)
     if recorder.failed:
-        fail(f"{recorder.failed}; {recorder.written} packets were written, and can be read")
+        kept = f"{recorder.written} packets were written, and can be read" if recorder.written else "nothing was kept"
+        fail(f"{recorder.failed}; {kept}")
+    if not recorder.written:
+        raise LabError(f"record: no packet came, and no file was written; {recorder.silent()}")
     found = {topic: {"received": t.received, "lost": t.lost} for topic, t in recorder.tallies.items()}
     if json:
-        say_json({"file": str(out), "written": recorder.written, "devices": found})
+        say_json({"file": str(recorder.path), "written": recorder.written, "devices": found})
     else:
-        say(f"wrote {out}: {recorder.written} packets")
+        say(f"wrote {recorder.path}: {recorder.written} packets")
         for topic, tally in recorder.tallies.items():
             say(f"  {topic}: {tally.received} received, {tally.lost} lost, {tally.connections} connections")
 

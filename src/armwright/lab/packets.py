@@ -1,29 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets in an MCAP file, exactly as they came: one channel per device, host time, device time, sequence.
+"""Packets of devices as a file holds them, exactly as they came, and the reader of such files.
 
-``log_time`` is the host's clock (a monotonic one, anchored once to the date), ``publish_time`` the device's,
-``sequence`` the device's counter. The schema of an RTDE channel is its recipe, one field and its type per line. Chunks
-go to the file as they fill or every `FLUSH` seconds, so that a crash loses no more than that.
+One channel per device. ``log_time`` is the host's clock (a monotonic one, anchored once to the date), ``publish_time``
+the device's, ``sequence`` the device's counter. The schema of an RTDE channel is its recipe, one field and its type per
+line. `PacketWriter` writes the files. The reader is that of all recordings (`McapContent`): damage is an error with
+its place, and a file that was cut short is read up to its last whole chunk, with a warning.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import time
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-from armwright.errors import InputError
+from armwright.errors import ArmwrightWarning, InputError
 from armwright.lab.wire.rtde import SIZES, Recipe
-from armwright.packages import need
+from armwright.recording.formats import file_header as meta
+from armwright.recording.formats.mcap_content import McapContent, McapMessage
+from armwright.recording.formats.mcap_read import DATA_END, SUMMED, mapped, parsed, records
+from armwright.recording.formats.mcap_read import METADATA as METADATA_RECORD
 
-FLUSH = 0.5  # [s]
-MCAP_CHUNK_BYTES = 1 << 18
 ENCODINGS = ("ur-rtde", "ur-realtime-756", "ati-rdt", "xsens-mtdata")
 METADATA = "armwright.lab"
+WRITERS = (SUMMED, "armwright lab")  # the second: version 0.1
+MOST_FILE_BYTES = 8 * 2**30  # bytes of a file that is read: as of every other recording
 
 
 class Packet(NamedTuple):
@@ -46,166 +49,142 @@ class Channel:
     facts: Mapping[str, str] | None = None
 
 
-class PacketWriter:
-    """An MCAP file that is written while packets come.
-
-    Attributes:
-        path: of the file. written: packets so far.
-    """
-
-    def __init__(self, path: Path) -> None:
-        writer = need("mcap.writer", "log", "recording to .mcap")
-        self.path, self.written = path, 0
-        try:
-            self._file: BinaryIO = open(path, "wb")  # noqa: SIM115 - closed by `close`
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written: {error.strerror}") from error
-        self._mcap = writer.Writer(self._file, chunk_size=MCAP_CHUNK_BYTES, compression=writer.CompressionType.NONE)
-        self._mcap.start(profile="", library="armwright lab")
-        self._channels: dict[str, int] = {}
-        self._flushed = time.monotonic()
-
-    def add(self, channel: Channel) -> None:
-        """Announce a stream; a second announcement with another recipe begins a new channel of the same topic."""
-        schema = self._mcap.register_schema(name=channel.encoding, encoding="text", data=channel.recipe.encode())
-        self._channels[channel.topic] = self._mcap.register_channel(
-            channel.topic, channel.encoding, schema, metadata=dict(channel.facts or {})
-        )
-
-    def write(self, packet: Packet) -> None:
-        """Add a packet."""
-        self._mcap.add_message(
-            self._channels[packet.topic], packet.host, packet.data, packet.device, packet.sequence & 0xFFFFFFFF
-        )
-        self.written += 1
-
-    def beside(self, topic: str, schema: tuple[str, str, bytes], packet: Packet, data: bytes) -> None:
-        """Add what was made from a packet, at its times; schema is name, encoding and content."""
-        if topic not in self._channels:
-            known = self._mcap.register_schema(name=schema[0], encoding=schema[1], data=schema[2])
-            self._channels[topic] = self._mcap.register_channel(topic, schema[1], known)
-        self._mcap.add_message(self._channels[topic], packet.host, data, packet.device, packet.sequence & 0xFFFFFFFF)
-
-    def flush(self) -> None:
-        """Bring what is complete to the disk, now and then."""
-        now = time.monotonic()
-        if now - self._flushed > FLUSH:
-            self._flushed = now
-            flush = getattr(self._mcap, "flush", None)  # older versions write whole chunks only
-            if flush is not None:
-                flush()
-
-    def close(self, facts: Mapping[str, Any]) -> None:
-        """End the file; `facts` become metadata."""
-        try:
-            self._mcap.add_metadata(METADATA, {name: json.dumps(value) for name, value in facts.items()})
-            self._mcap.finish()
-        finally:
-            self._file.close()
-
-    def abandon(self) -> None:
-        """Close the file as it is: what has been flushed can be read."""
-        with contextlib.suppress(OSError):  # the disk is full, which is why
-            self._file.close()
-
-
 @dataclass(frozen=True)
 class Recorded:
-    """The content of a file: channels by topic, packets in order, metadata, whether it was ended properly."""
+    """The content of a file.
+
+    Attributes:
+        channels: by topic. packets: in order. facts: metadata.
+        whole: whether the file was ended properly and nothing is missing or damaged.
+        notes: what a reader must know: that it was cut short, what has no checksum.
+    """
 
     channels: dict[str, Channel]
     packets: list[Packet]
     facts: dict[str, Any]
     whole: bool
+    notes: tuple[str, ...] = ()
 
     def of(self, topic: str) -> list[Packet]:
         """Return the packets of one topic."""
         return [packet for packet in self.packets if packet.topic == topic]
 
 
-def read_packets(path: str | Path, *, most: int = 50_000_000) -> Recorded:
-    """Read a file of packets, also one that was cut short.
+def read_packets(path: str | Path, *, most: int = 50_000_000, recover: bool = False) -> Recorded:
+    """Read a file of packets.
+
+    A file without an end (the recorder was killed, the disk was full) is read up to its last whole chunk; a warning and
+    `Recorded.notes` say so. Damage inside a file is an error.
+
+    Args:
+        path: of the file, a regular one.
+        most: packets that are read; a file with more is refused.
+        recover: keep what precedes the damage instead of refusing the file; a warning says what was kept.
 
     Raises:
-        InputError: no such file, not an MCAP file of ours, or more than `most` packets.
+        InputError: no such file, not an MCAP file of ours, damaged (with the byte), or more than `most` packets.
 
     Example:
-        >>> len(read_packets("run.mcap").of("robot-rtde"))
+        >>> len(read_packets("run.mcap").of("/robot/rtde"))
     """
+    file, notes = Path(path), []
     channels: dict[str, Channel] = {}
     packets: list[Packet] = []
     facts: dict[str, Any] = {}
-    whole = False
-    try:
-        with open(path, "rb") as file:
-            for record in _records(file, str(path)):
-                kind = type(record).__name__
-                if kind == "_PacketMessage":
-                    packets.append(record.packet)
-                    if len(packets) > most:
-                        raise InputError(f"{path}: more than {most} packets")
-                elif kind == "_Announced":
-                    channels[record.channel.topic] = record.channel
-                elif kind == "Metadata" and record.name == METADATA:
-                    facts = {name: json.loads(text) for name, text in record.metadata.items()}
-                elif kind == "Footer":
-                    whole = True
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    with mapped(file, MOST_FILE_BYTES) as data:
+        content, damage = McapContent(file, data), ""
+        try:
+            _gather(content, file, most, channels, packets, facts)
+        except InputError as error:
+            if not recover:
+                raise
+            damage = str(error)
     if not channels:
-        raise InputError(f"{path}: holds no packets of the lab (encodings {', '.join(ENCODINGS)})")
-    return Recorded(channels, packets, facts, whole)
+        why = f"; {damage}" if damage else "" if content.ended else "; it was cut short before the first"
+        raise InputError(f"{file}: holds no packets of the lab (encodings {', '.join(ENCODINGS)}){why}")
+    if damage:
+        notes.append(f"{damage}; the {len(packets)} packets before it were kept")
+    elif not content.ended:
+        notes.append(f"{file}: cut short, the file has no end; {len(packets)} packets were kept")
+    elif not content.indexed:
+        notes.append(f"{file}: cut short behind its packets; all {len(packets)} are there, its index is not")
+    whole = not notes
+    if content.unsummed:
+        said = ", ".join(sorted(content.unsummed))
+        notes.append(f"{file}: written by another version or program; its {said} have no checksum")
+    for note in notes:
+        warnings.warn(note, ArmwrightWarning, stacklevel=2)
+    return Recorded(channels, packets, facts, whole, tuple(notes))
+
+
+def _gather(
+    content: McapContent,
+    path: Path,
+    most: int,
+    channels: dict[str, Channel],
+    packets: list[Packet],
+    facts: dict[str, Any],
+) -> None:
+    """Fill in what the file holds, as far as it can be read."""
+    for item in content:
+        if isinstance(item, McapMessage):
+            if item.channel.message_encoding in ENCODINGS:
+                if len(packets) >= most:
+                    raise InputError(f"{path}: more than {most} packets")
+                packets.append(Packet(item.channel.topic, item.log_time, item.publish_time, item.sequence, item.data))
+        elif hasattr(item, "message_encoding"):
+            if item.message_encoding in ENCODINGS:
+                schema = content.schema_of(item)
+                channels[item.topic] = Channel(
+                    item.topic, item.message_encoding, _text(schema.data, path) if schema else "", item.metadata
+                )
+        elif item.name == METADATA:
+            facts.update(_facts(item.metadata, str(path)))
+    if not content.ended and content.library not in WRITERS:
+        raise InputError(
+            f"{path}, byte 8: damaged, the header of a file without an end names {content.library!r:.60} as its "
+            "writer. recover=True keeps the packets"
+        )
+
+
+def _text(content: bytes, path: Path) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: damaged, a recipe is not text") from None
+
+
+def _facts(texts: Mapping[str, str], where: str) -> dict[str, Any]:
+    """Return what the metadata say; files of version 0.1 have a text per fact, without a checksum."""
+    if set(texts) == {"json"}:
+        return meta.parse(texts["json"], where)
+    try:
+        return {name: json.loads(text) for name, text in texts.items()}
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: the description is damaged ({error})") from None
 
 
 def read_facts(path: str | Path) -> dict[str, Any]:
-    """Return the metadata of a file that was ended properly, without reading its packets; empty for any other."""
-    reader = need("mcap.reader", "log", "reading .mcap")
-    try:
-        with open(path, "rb") as file:
-            for record in reader.make_reader(file).iter_metadata():
-                if record.name == METADATA:
-                    return {name: json.loads(text) for name, text in record.metadata.items()}
-    except Exception:  # noqa: BLE001 - the package has many errors of its own, and a file may be anything
+    """Return the metadata of a file that was ended properly, without reading its packets.
+
+    They are empty where there is no such file, and where it was cut short.
+
+    Raises:
+        InputError: the file cannot be read, is no MCAP file, or is damaged.
+    """
+    file, found = Path(path), {}
+    if not file.exists():
         return {}
+    with mapped(file, MOST_FILE_BYTES) as data:
+        for at, kind, length in records(file, data):
+            where = f"{file}, byte {at}"
+            if kind == METADATA_RECORD:
+                record = parsed(kind, data[at + 9 : at + 9 + length], where)
+                if record.name == METADATA:
+                    found = _facts(record.metadata, where)
+            elif kind == DATA_END:
+                return found
     return {}
-
-
-class _PacketMessage(NamedTuple):
-    packet: Packet
-
-
-class _Announced(NamedTuple):
-    channel: Channel
-
-
-def _records(file: BinaryIO, path: str) -> Iterator[Any]:
-    """Yield records in order; the end of a file that was cut short ends them."""
-    stream = need("mcap.stream_reader", "log", "reading .mcap")
-    errors = need("mcap.exceptions", "log", "reading .mcap")
-    schemas: dict[int, Any] = {}
-    topics: dict[int, str] = {}
-    try:
-        for record in stream.StreamReader(file).records:
-            kind = type(record).__name__
-            if kind == "Schema":
-                schemas[record.id] = record
-            elif kind == "Channel":
-                if record.message_encoding in ENCODINGS:
-                    topics[record.id] = record.topic
-                    recipe = schemas[record.schema_id].data.decode() if record.schema_id in schemas else ""
-                    yield _Announced(Channel(record.topic, record.message_encoding, recipe, record.metadata))
-            elif kind == "Message":
-                topic = topics.get(record.channel_id)
-                if topic is not None:
-                    yield _PacketMessage(
-                        Packet(topic, record.log_time, record.publish_time, record.sequence, record.data)
-                    )
-            else:
-                yield record
-    except errors.InvalidMagic as error:
-        raise InputError(f"{path}: is no MCAP file") from error
-    except (errors.McapError, EOFError, ValueError, UnicodeDecodeError):
-        return  # cut short
 
 
 def recipe_text(recipe: Recipe) -> str:

@@ -16,9 +16,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from armwright.files import Uninterrupted
 from armwright.lab.mover import JOINTS
 from armwright.lab.net import LabError
-from armwright.lab.packets import Channel, Packet, PacketWriter, recipe_from
+from armwright.lab.packet_writer import LATEST_TIME, PacketWriter
+from armwright.lab.packets import Channel, Packet, recipe_from
 from armwright.lab.sources import PacketSource, host_clock
 from armwright.lab.wire.rtde import BrokenStreamError, Recipe
 from armwright.recording.formats.protobuf import JOINT_STATES, joint_layout, joint_schema, varint
@@ -117,9 +119,27 @@ class Recorder:
         tallies: by topic. failed: why writing ended early, such as a full disk; empty if it did not.
     """
 
-    def __init__(self, path: str | Path, sources: Sequence[PacketSource], facts: dict[str, Any] | None = None) -> None:
-        """Prepare; `facts` become metadata at the end, and may be completed until then."""
-        self._writer = PacketWriter(Path(path))
+    def __init__(
+        self,
+        path: str | Path | None,
+        sources: Sequence[PacketSource],
+        facts: dict[str, Any] | None = None,
+        *,
+        force: bool = False,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            path: of the file; None for a new name with date and time in the present folder. No file is left where no
+                packet came.
+            sources: the devices.
+            facts: become metadata at the end, and may be completed until then.
+            force: replace a file that is there, when the new one has its end; otherwise it is refused.
+
+        Raises:
+            InputError: the file is there already, or cannot be written.
+        """
+        self._writer = PacketWriter(path, force=force)
         self._sources, self._facts = list(sources), facts if facts is not None else {}
         self.tallies = {source.topic: DeviceTally() for source in self._sources}
         self._queue: deque[Packet | Channel] = deque()
@@ -139,12 +159,13 @@ class Recorder:
             thread.start()
 
     def stop(self) -> None:
-        """End: read what has arrived, write it, close the file."""
-        self._end.set()
-        for thread in self._threads:
-            thread.join()
-        self._read_all.set()
-        self._writing.join()
+        """End: read what has arrived, write it, close the file. Ctrl-C takes effect after it."""
+        with Uninterrupted():
+            self._end.set()
+            for thread in self._threads:
+                thread.join()
+            self._read_all.set()
+            self._writing.join()
 
     def __enter__(self) -> Recorder:
         self.start()
@@ -154,9 +175,20 @@ class Recorder:
         self.stop()
 
     @property
+    def path(self) -> Path:
+        """Return where the file is: under another name than it was given while it is to replace an older one."""
+        return self._writer.path
+
+    @property
     def written(self) -> int:
         """Return the number of packets in the file."""
         return self._writer.written
+
+    def silent(self) -> str:
+        """Return which devices have sent nothing, and why as far as that is known; "" if all have."""
+        return "; ".join(
+            f"{topic}: {tally.error or 'nothing came'}" for topic, tally in self.tallies.items() if not tally.received
+        )
 
     def _read(self, source: PacketSource) -> None:
         tally = self.tallies[source.topic]
@@ -171,11 +203,12 @@ class Recorder:
                         tally.count(before, sequence, source.modulus)
                         tally.age, before = now * 1e-9, sequence
                         host = self._date + now - self._monotonic
-                        self._queue.append(Packet(source.topic, host, max(device, 0), sequence, data))
+                        stamp = min(max(device, 0), LATEST_TIME)
+                        self._queue.append(Packet(source.topic, host, stamp, sequence, data))
                     while len(self._queue) > MOST_WAITING_PACKETS and not self.failed:
                         time.sleep(0.005)
-            except (OSError, LabError, BrokenStreamError, ValueError) as error:
-                tally.error = str(error)
+            except (OSError, LabError, BrokenStreamError, ValueError, OverflowError, struct.error) as error:
+                tally.error = str(error)  # the last two: a device that tells a time without end, or half a packet
             finally:
                 source.close()
             self._end.wait(RETRY_SECONDS)
@@ -201,8 +234,8 @@ class Recorder:
                 time.sleep(0.01)
             tallies = {topic: asdict(tally) for topic, tally in self.tallies.items()}
             writer.close({**self._facts, "devices": tallies})
-        except (OSError, ValueError) as error:
-            self.failed = f"{writer.path}: {getattr(error, 'strerror', None) or error}"
+        except Exception as error:  # noqa: BLE001 - whatever it is: nothing is written any more, which must be told
+            self.failed = f"{writer.path}: {getattr(error, 'strerror', None) or error or repr(error)}"
             writer.abandon()
             self._end.set()
             queue.clear()

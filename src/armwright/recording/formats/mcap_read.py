@@ -13,12 +13,14 @@ import mmap
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
+from armwright.files import open_regular
 from armwright.packages import need
 from armwright.recording.formats import file_header as meta
 from armwright.recording.formats.protobuf import sample_layout
@@ -30,8 +32,11 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 MAGIC = b"\x89MCAP0\r\n"
-HEADER, SCHEMA, CHANNEL, MESSAGE, CHUNK, INDEX, ATTACHMENT, METADATA, DATA_END = 1, 3, 4, 5, 6, 7, 9, 12, 15
-_PRIVATE = 0x80  # kinds from here on belong to other programs
+HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, INDEX = 1, 2, 3, 4, 5, 6, 7
+ATTACHMENT, STATISTICS, METADATA, DATA_END = 9, 11, 12, 15
+SUMMED = "armwright, every byte summed"
+"""The library in the header of a file that has checksums of all its bytes; see `McapFile`."""
+PRIVATE = 0x80  # kinds from here on belong to other programs
 # bytes of fixed length at the beginning, and the types of the lengths of the parts that follow
 _PARTS = {
     HEADER: (0, "II"),
@@ -42,7 +47,57 @@ _PARTS = {
     METADATA: (0, "II"),
     DATA_END: (4, ""),
 }
-_RECOVER = "load(..., recover=True) keeps what precedes"
+_RECOVER = "recover=True keeps what precedes"
+_RECORD_NAMES = {
+    HEADER: "Header",
+    SCHEMA: "Schema",
+    CHANNEL: "Channel",
+    CHUNK: "Chunk",
+    INDEX: "MessageIndex",
+    STATISTICS: "Statistics",
+    METADATA: "Metadata",
+}
+
+
+@contextmanager
+def mapped(path: Path, most: int) -> Iterator[mmap.mmap]:
+    """Give the content of an MCAP file of at most `most` bytes.
+
+    Raises:
+        InputError: there is no such file, it is too large, it is empty or no MCAP file, or memory does not suffice.
+    """
+    try:
+        with open_regular(path, most) as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                raise InputError(f"{path}, byte 0: not an MCAP file (its first eight bytes are not the magic ones)")
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                yield data
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except MemoryError as error:
+        raise InputError(f"{path}: does not fit into memory") from error
+
+
+def parsed(kind: int, content: bytes, where: str) -> Any:
+    """Return the record of a kind that the mcap package has a type for."""
+    name = _RECORD_NAMES[kind]
+    read = getattr(need("mcap.records", "log", "reading .mcap"), name).read
+    stream = need("mcap.stream_reader", "log", "reading .mcap").ReadDataStream
+    try:
+        return read(stream(io.BytesIO(content)))
+    except Exception as error:  # noqa: BLE001 - the package has an end-of-file error of its own kind
+        raise InputError(f"{where}: damaged {name.lower()} record ({error!r})") from None
+
+
+def within(content: bytes, where: str) -> Iterator[tuple[int, int, int]]:
+    """Yield (offset, kind, length) of the records in a chunk; every one is whole, and nothing is left over."""
+    at, size = 0, len(content)
+    while at < size:
+        kind, length = struct.unpack_from("<BQ", content, at) if at + 9 <= size else (0, size)
+        if at + 9 + length > size or kind not in (SCHEMA, CHANNEL, MESSAGE) or (kind == MESSAGE and length < 22):
+            raise InputError(f"{where}: damaged chunk, a record of kind {kind} and {length} bytes in it")
+        yield at, kind, length
+        at += 9 + length
 
 
 def records(path: Path, data: mmap.mmap) -> Iterator[tuple[int, int, int]]:
@@ -60,7 +115,7 @@ def records(path: Path, data: mmap.mmap) -> Iterator[tuple[int, int, int]]:
         where = f"{path}, byte {at}"
         if at + 9 + length > size and ended:
             raise InputError(f"{where}: damaged, a record of {length} bytes runs past the end. {_RECOVER}")
-        if kind not in _PARTS and kind not in (MESSAGE, ATTACHMENT) and not (ended and kind >= _PRIVATE):
+        if kind not in _PARTS and kind not in (MESSAGE, ATTACHMENT) and not (ended and kind >= PRIVATE):
             raise InputError(f"{where}: damaged, a record of unknown kind {kind}. {_RECOVER}")
         if not _agrees(data, at + 9, kind, length, size):
             raise InputError(f"{where}: damaged, a record of kind {kind} is not {length} bytes long. {_RECOVER}")
@@ -104,8 +159,6 @@ def read(file: BinaryIO, path: Path, *, recover: bool, max_bytes: int) -> Record
 class _McapReader:
     def __init__(self, path: Path, data: mmap.mmap, recover: bool, max_bytes: int) -> None:
         self.path, self.data, self.recover, self.left = path, data, recover, max_bytes
-        self.records = need("mcap.records", "log", "reading .mcap")
-        self.streams = need("mcap.stream_reader", "log", "reading .mcap")
         self.head: dict[str, Any] | None = None
         self.tail: dict[str, Any] | None = None
         self.columns: tuple[meta.Column, ...] = ()
@@ -155,11 +208,7 @@ class _McapReader:
         return True
 
     def _take(self, where: str, kind: int, content: bytes) -> None:
-        read = {CHANNEL: self.records.Channel, CHUNK: self.records.Chunk, METADATA: self.records.Metadata}[kind]
-        try:
-            record = read.read(self.streams.ReadDataStream(io.BytesIO(content)))
-        except Exception as error:  # noqa: BLE001 - the package has an end-of-file error of its own kind
-            raise InputError(f"{where}: damaged {read.__name__.lower()} record ({error!r})") from None
+        record = parsed(kind, content, where)
         if kind == METADATA and record.name == "armwright.head":
             self.head = meta.parse(record.metadata.get("json", ""), where)
             self.columns = meta.columns_from(self.head, where)
@@ -204,12 +253,9 @@ class _McapReader:
 
     def _general(self, where: str, data: bytes) -> bytes:
         """Return the samples of a chunk that another tool has rearranged, and read its channels."""
-        out, at = [], 0
-        while at + 9 <= len(data):
-            kind, length = struct.unpack_from("<BQ", data, at)
+        out = []
+        for at, kind, length in within(data, where):
             body = data[at + 9 : at + 9 + length]
-            if len(body) != length or kind not in (SCHEMA, CHANNEL, MESSAGE) or (kind == MESSAGE and length < 22):
-                raise InputError(f"{where}: damaged chunk, a record of kind {kind} and {length} bytes in it")
             if kind == CHANNEL:
                 self._take(where, kind, body)
             elif kind == MESSAGE:
@@ -220,32 +266,19 @@ class _McapReader:
                     if length - 22 != len(self.layout.template):
                         raise InputError(f"{where}: a sample of {length - 22} bytes does not fit the declared signals")
                     out.append(body[22:])
-            at += 9 + length
         return b"".join(out)
 
 
-def packed_chunk(content: bytes, where: str) -> Chunk:
-    """Return the chunk that a record holds."""
-    read = need("mcap.records", "log", "reading .mcap").Chunk.read
-    stream = need("mcap.stream_reader", "log", "reading .mcap").ReadDataStream
-    try:
-        return read(stream(io.BytesIO(content)))
-    except Exception as error:  # noqa: BLE001 - the package has an end-of-file error of its own kind
-        raise InputError(f"{where}: damaged chunk record ({error!r})") from None
-
-
-def unpacked(chunk: Chunk, where: str) -> bytes:
-    """Return the records of a chunk, of the length and with the checksum that it declares."""
+def unpacked(chunk: Chunk, where: str, *, summed: bool = False) -> bytes:
+    """Return the records of a chunk, of the length and with the checksum that it declares; it must if `summed`."""
     try:
         data = _unpacked(chunk)
     except Exception as error:  # noqa: BLE001 - whatever the decompressor raises
         raise InputError(f"{where}: damaged chunk ({error!r})") from None
     if len(data) != chunk.uncompressed_size:
         raise InputError(f"{where}: damaged chunk, not {chunk.uncompressed_size} bytes long")
-    if chunk.uncompressed_crc and zlib.crc32(data) != chunk.uncompressed_crc:
-        raise InputError(
-            f"{where}: damaged chunk, its checksum does not fit. load(..., recover=True) keeps what precedes"
-        )
+    if (chunk.uncompressed_crc or summed) and zlib.crc32(data) != chunk.uncompressed_crc:
+        raise InputError(f"{where}: damaged chunk, its checksum does not fit. {_RECOVER}")
     return data
 
 

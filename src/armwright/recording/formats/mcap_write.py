@@ -7,17 +7,15 @@ long as copying their bits. Chunks are written whole, so a file that was cut sho
 
 from __future__ import annotations
 
-import struct
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.files import SafeFile
-from armwright.packages import need
 from armwright.recording.formats import file_header as meta
-from armwright.recording.formats.mcap_read import CHUNK, INDEX, MAGIC, MESSAGE, read
+from armwright.recording.formats.mcap_file import MESSAGE_HEAD, McapFile
+from armwright.recording.formats.mcap_read import MESSAGE, read
 from armwright.recording.formats.protobuf import (
     JOINT_STATES,
     SCHEMA_NAME,
@@ -29,7 +27,6 @@ from armwright.recording.formats.protobuf import (
 )
 
 if TYPE_CHECKING:
-    from mcap.records import McapRecord
     from numpy.typing import NDArray
 
     from armwright.recording.recording import Recording
@@ -40,7 +37,6 @@ __all__ = ["Sink", "read", "write"]
 TOPIC, JOINT_TOPIC = "/recording", "/joint_states"
 JOINT_RATE = 100.0  # Hz: more than a screen shows
 CHUNK_BYTES = 2**20  # stays in the processor's cache while it is laid out, checked and written
-_MESSAGE_HEAD = struct.Struct("<BQHIQQ")  # opcode, length, channel, sequence, log time, publish time
 
 
 class Sink:
@@ -48,46 +44,47 @@ class Sink:
 
     def __init__(self, path: Path, columns: tuple[meta.Column, ...], head: str, sync_every: float | None = 1.0) -> None:
         """Write everything that stands before the samples."""
-        self._records = need("mcap.records", "log", "writing .mcap")
-        self._builder = need("mcap.data_stream", "log", "writing .mcap").RecordBuilder
-        r = self._records
+        self._mcap = McapFile()
+        r = self._mcap.records
         self._columns = {column.name: (i, column) for i, column in enumerate(columns)}
         self._joints = self._joint_columns()
-        self._opening = [
+        declared = [
             r.Schema(id=1, name=SCHEMA_NAME, encoding="protobuf", data=sample_schema(columns)),
             r.Channel(id=1, schema_id=1, topic=TOPIC, message_encoding="protobuf", metadata={}),
         ]
         if self._joints:
-            self._opening += [
+            declared += [
                 r.Schema(id=2, name=JOINT_STATES, encoding="protobuf", data=joint_schema()),
                 r.Channel(id=2, schema_id=2, topic=JOINT_TOPIC, message_encoding="protobuf", metadata={}),
             ]
             column = self._columns["q"][1]
             names = column.labels or tuple(str(i) for i in range(column.width))
             self._joint_layout = joint_layout(names, len(self._joints))
-        self._indices: list[Any] = []
-        self._metadata: list[Any] = []
-        self._counts: dict[int, int] = {}
         self._shift, self._slot = 0.0, -np.inf
         self._layout = sample_layout(columns)
-        self._width = _MESSAGE_HEAD.size + len(self._layout.template)
+        self._width = MESSAGE_HEAD.size + len(self._layout.template)
         self._rows = max(16, CHUNK_BYTES // self._width)
         self._buffer = _buffer(self._rows, 1, self._layout.template)
-        self._holes = self._layout.holes(self._buffer, _MESSAGE_HEAD.size)
+        self._holes = self._layout.holes(self._buffer, MESSAGE_HEAD.size)
         units = {name: column.unit for name, (_, column) in self._columns.items()}
-        parts = [MAGIC, self._bytes(r.Header(profile="", library="armwright"))]
+        parts = [self._mcap.opening]
         for name, texts in (("armwright.head", {"json": head}), ("armwright.units", units)):
-            parts.append(self._describe(name, texts, sum(map(len, parts))))
-        self.file = SafeFile.begin(path, sync_every, *parts, *map(self._bytes, self._opening), fresh=True)
+            parts.append(self._mcap.describe(name, texts, sum(map(len, parts))))
+        self._mcap.begin(path, sync_every, *parts, self._mcap.declare(*declared))
+
+    @property
+    def file(self) -> SafeFile:
+        """What is written to."""
+        return self._mcap.file
 
     @property
     def samples(self) -> int:
         """Samples in the file."""
-        return self._counts.get(1, 0)
+        return self._mcap.counts.get(1, 0)
 
     def append(self, time: Array, blocks: list[Array]) -> None:
         """Write samples: time (rows,), blocks (rows, width) in column order."""
-        if not self._counts and len(time):
+        if not self._mcap.counts and len(time):
             self._shift = min(0.0, float(time[0]))  # log times are unsigned
         for first in range(0, len(time), self._rows):
             rows = slice(first, min(first + self._rows, len(time)))
@@ -102,29 +99,7 @@ class Sink:
 
     def close(self, tail: dict[str, Any]) -> None:
         """Write the end: events, outcome, and the index that readers seek by."""
-        r = self._records
-        self.file.write(self._describe("armwright.tail", {"json": meta.sealed(tail)}, self.file.size))
-        self.file.write(self._bytes(r.DataEnd(data_section_crc=0)))
-        start = self.file.size
-        times = (
-            [index.message_start_time for index in self._indices],
-            [index.message_end_time for index in self._indices],
-        )
-        statistics = r.Statistics(
-            attachment_count=0,
-            channel_count=len(self._opening) // 2,
-            channel_message_counts=self._counts,
-            chunk_count=len(self._indices),
-            message_count=sum(self._counts.values()),
-            message_start_time=min(times[0], default=0),
-            message_end_time=max(times[1], default=0),
-            metadata_count=len(self._metadata),
-            schema_count=len(self._opening) // 2,
-        )
-        self.file.write(*map(self._bytes, [*self._opening, statistics, *self._indices, *self._metadata]))
-        footer = r.Footer(summary_start=start, summary_offset_start=0, summary_crc=0)
-        self.file.write(self._bytes(footer), MAGIC)
-        self.file.close()
+        self._mcap.end(self._mcap.describe("armwright.tail", {"json": meta.sealed(tail)}, self.file.size))
 
     def abandon(self) -> None:
         """Close without an end."""
@@ -133,32 +108,12 @@ class Sink:
     def _chunk(self, channel: int, messages: NDArray[np.uint8], stamps: NDArray[np.uint64]) -> None:
         """Write one chunk of equally long messages, whose heads are completed here, and its index."""
         count, width = messages.shape
-        sequence = self._counts.get(channel, 0)
+        sequence = self._mcap.counts.get(channel, 0)
         np.ndarray((count,), "<u4", messages, 11, (width,))[:] = np.arange(sequence, sequence + count, dtype=np.uint32)
         for offset in (15, 23):
             np.ndarray((count,), "<u8", messages, offset, (width,))[:] = stamps
-        first, last, size = int(stamps[0]), int(stamps[-1]), count * width
-        head = struct.pack("<QQQII", first, last, size, zlib.crc32(messages.data), 0) + struct.pack("<Q", size)
-        index = np.stack([stamps, np.arange(count, dtype=np.uint64) * np.uint64(width)], axis=1).astype("<u8")
-        opening = struct.pack("<BQ", CHUNK, len(head) + size) + head
-        listing = struct.pack("<BQHI", INDEX, 6 + index.nbytes, channel, index.nbytes)
-        at = self.file.size
-        self.file.write(opening, messages, listing, index)
-        length = len(opening) + size
-        self._indices.append(
-            self._records.ChunkIndex(
-                chunk_start_offset=at,
-                chunk_length=length,
-                compression="",
-                compressed_size=size,
-                uncompressed_size=size,
-                message_start_time=first,
-                message_end_time=last,
-                message_index_offsets={channel: at + length},
-                message_index_length=len(listing) + index.nbytes,
-            )
-        )
-        self._counts[channel] = sequence + count
+        listed = np.stack([stamps, np.arange(count, dtype=np.uint64) * np.uint64(width)], axis=1).astype("<u8")
+        self._mcap.chunk(messages.data, (int(stamps[0]), int(stamps[-1])), {channel: listed})
 
     def _joint_columns(self) -> list[int]:
         """Return the places of q, qd and tau, as far as they exist with the same labels."""
@@ -182,29 +137,18 @@ class Sink:
         layout, at = self._joint_layout
         rows = _buffer(len(chosen), 2, layout.template)
         values = np.stack([blocks[place][chosen] for place in self._joints], axis=-1)
-        for joint, hole in enumerate(layout.holes(rows, _MESSAGE_HEAD.size)):
+        for joint, hole in enumerate(layout.holes(rows, MESSAGE_HEAD.size)):
             hole[:] = values[:, joint]
-        at += _MESSAGE_HEAD.size
+        at += MESSAGE_HEAD.size
         whole = stamps[chosen].astype(np.int64)
         rows[:, at : at + 5] = stretched(whole // 10**9)
         rows[:, at + 6 : at + 11] = stretched(whole % 10**9)
         self._chunk(2, rows, stamps[chosen])
 
-    def _describe(self, name: str, texts: dict[str, str], at: int) -> bytes:
-        """Return a metadata record that will stand at `at`, and remember where."""
-        content = self._bytes(self._records.Metadata(name=name, metadata=texts))
-        self._metadata.append(self._records.MetadataIndex(offset=at, length=len(content), name=name))
-        return content
-
-    def _bytes(self, record: McapRecord) -> bytes:
-        builder = self._builder()
-        record.write(builder)
-        return bytes(builder.end())
-
 
 def _buffer(rows: int, channel: int, template: bytes) -> NDArray[np.uint8]:
     """Return `rows` message records with everything that does not change filled in."""
-    head = _MESSAGE_HEAD.pack(MESSAGE, _MESSAGE_HEAD.size - 9 + len(template), channel, 0, 0, 0)
+    head = MESSAGE_HEAD.pack(MESSAGE, MESSAGE_HEAD.size - 9 + len(template), channel, 0, 0, 0)
     return np.tile(np.frombuffer(head + template, dtype=np.uint8), (rows, 1))
 
 

@@ -18,21 +18,10 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
-from armwright.files import open_regular, replacing
+from armwright.files import replacing
 from armwright.packages import need
-from armwright.recording.formats import file_header as meta
-from armwright.recording.formats.mcap_read import (
-    CHANNEL,
-    CHUNK,
-    MAGIC,
-    MESSAGE,
-    packed_chunk,
-    records,
-    unpacked,
-)
-from armwright.recording.formats.mcap_read import (
-    SCHEMA as SCHEMA_RECORD,
-)
+from armwright.recording.formats.mcap_content import McapContent, McapMessage
+from armwright.recording.formats.mcap_read import mapped
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Signal
 
@@ -207,14 +196,8 @@ def read_bag(path: str | Path, topic: str | None = None, *, robot: Robot | None 
     >>> read_bag("bag.mcap", robot=robot)["q"]
     """
     file = Path(path)
-    try:
-        with open_regular(file, MOST_BAG_BYTES) as stream:
-            if stream.read(len(MAGIC)) != MAGIC:
-                raise InputError(f"{file}, byte 0: not an MCAP file (its first eight bytes are not the magic ones)")
-            with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                messages = list(_joint_states(file, data))
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from error
+    with mapped(file, MOST_BAG_BYTES) as data:
+        messages = list(_joint_states(file, data))
     chosen = _topic(file, sorted({message.topic for message in messages}), topic)
     return _recording(file, [message for message in messages if message.topic == chosen], chosen, robot)
 
@@ -259,51 +242,9 @@ def _recording(path: Path, messages: list[_BagMessage], topic: str, robot: Robot
 
 def _joint_states(path: Path, data: mmap.mmap) -> Iterator[_BagMessage]:
     """Yield the messages of all topics of joint states."""
-    schemas: dict[int, str] = {}
-    topics: dict[int, str] = {}
-    left = max(64 * 2**20, 64 * len(data))
-    for at, kind, length in records(path, data):
-        where, body = f"{path}, byte {at}", data[at + 9 : at + 9 + length]
-        if kind == CHUNK:
-            chunk = packed_chunk(body, where)
-            left -= chunk.uncompressed_size
-            if left < 0:
-                raise InputError(f"{where}: chunk of {chunk.uncompressed_size} bytes; {meta.TOO_MUCH}")
-            inner = _inner(where, unpacked(chunk, where))
-        else:
-            inner = iter([(kind, body)])
-        for sort, content in inner:
-            try:
-                if sort == SCHEMA_RECORD:
-                    number, name = _texts(content, 2, 1)
-                    schemas[number] = name[0]
-                elif sort == CHANNEL:
-                    number, (topic, encoding) = _texts(content, 4, 2)
-                    if schemas.get(struct.unpack_from("<H", content, 2)[0]) == JOINT_STATE and encoding == "cdr":
-                        topics[number] = topic
-                elif sort == MESSAGE:
-                    channel, sequence, stamp = struct.unpack_from("<HIQ", content)
-                    if channel in topics:
-                        yield _BagMessage(topics[channel], stamp, content[22:], f"{where}, message {sequence}")
-            except (struct.error, UnicodeDecodeError) as error:
-                raise InputError(f"{where}: damaged record of kind {sort} ({error})") from None
-
-
-def _texts(content: bytes, at: int, count: int) -> tuple[int, list[str]]:
-    """Return the number at the beginning of a record, and the texts from `at` on."""
-    out = []
-    for _ in range(count):
-        (size,) = struct.unpack_from("<I", content, at)
-        out.append(content[at + 4 : at + 4 + size].decode())
-        at += 4 + size
-    return struct.unpack_from("<H", content)[0], out
-
-
-def _inner(where: str, data: bytes) -> Iterator[tuple[int, bytes]]:
-    at = 0
-    while at + 9 <= len(data):
-        kind, length = struct.unpack_from("<BQ", data, at)
-        if at + 9 + length > len(data):
-            raise InputError(f"{where}: damaged chunk, a record of {length} bytes runs past its end")
-        yield kind, data[at + 9 : at + 9 + length]
-        at += 9 + length
+    for item in McapContent(path, data):
+        if not isinstance(item, McapMessage) or item.schema is None:
+            continue
+        if item.schema.name == JOINT_STATE and item.channel.message_encoding == "cdr":
+            where = f"{item.where}, message {item.sequence}"
+            yield _BagMessage(item.channel.topic, item.log_time, item.data, where)
