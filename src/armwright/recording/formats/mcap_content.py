@@ -13,7 +13,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from armwright.errors import InputError
 from armwright.recording.formats import file_header as meta
@@ -181,26 +181,23 @@ class McapContent:
         An index that was cut short ends within a record, or before the last one.
         """
         data, at, size = self._data, start, len(self._data)
-        counted: Any = None
-        while at + 9 <= size:
+        counted, kind = -1, 0
+        while kind != FOOTER and at + 9 <= size:
             kind, length = struct.unpack_from("<BQ", data, at)
             where = f"{self._path}, byte {at}"
             if not 0 < kind < DATA_END and (self.summed or kind < PRIVATE):
                 raise InputError(f"{where}: damaged, a record of unknown kind {kind} in the index")
             if at + 9 + length > size:
-                if data[-len(MAGIC) :] == MAGIC:
-                    raise InputError(f"{where}: damaged, a record of {length} bytes runs past the end of the index")
-                return
+                break
             if kind == FOOTER:
                 self._footer(start, at, length)
-                break
-            if kind == STATISTICS:
-                counted = parsed(kind, data[at + 9 : at + 9 + length], where)
+            elif kind == STATISTICS:
+                counted = parsed(kind, data[at + 9 : at + 9 + length], where).message_count
             at += 9 + length
-        if self.indexed and counted is not None and counted.message_count != self._messages:
-            raise InputError(
-                f"{self._path}: damaged, {counted.message_count} messages were written, {self._messages} are there"
-            )
+        if not self.indexed and data[-len(MAGIC) :] == MAGIC:  # at the end of a file that was not cut
+            raise InputError(f"{self._path}, byte {at}: damaged, the index has no end")
+        if self.indexed and counted not in (-1, self._messages):
+            raise InputError(f"{self._path}: damaged, {counted} messages were written, {self._messages} are there")
 
     def _footer(self, start: int, at: int, length: int) -> None:
         where, tail = f"{self._path}, byte {at}", self._data[at + _FOOTER_BYTES :]
