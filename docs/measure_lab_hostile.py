@@ -128,9 +128,7 @@ def main() -> int:
     command = [sys.executable, "-m", "armwright.cli", "lab", "serve", "--json", "--host", HOST]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        text = ""
-        while not text.endswith("\n}\n"):
-            text += process.stdout.readline()
+        process.stdout.readline()
         try:
             fresh = footprint(process.pid)["files"]
             for port in PORTS:  # what is made once is made now

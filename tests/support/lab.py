@@ -51,13 +51,10 @@ def served(*options, host=None):
     command = [sys.executable, "-m", "armwright.cli", "lab", "serve", "--json", "--host", host, *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        text = ""
-        while not text.endswith("\n}\n"):
-            line = process.stdout.readline()
-            if not line:
-                raise RuntimeError(f"the lab did not start: {process.communicate()[1]}")
-            text += line
-        yield json.loads(text)["ready"]
+        line = process.stdout.readline()
+        if not line.startswith('{"ready"'):
+            raise RuntimeError(f"the lab did not start: {process.communicate()[1]}")
+        yield json.loads(line)["ready"]
     finally:
         process.terminate()
         _, errors = process.communicate(timeout=60)

@@ -23,7 +23,7 @@ from armwright.choices import ENGINES
 from armwright.cli.failures import fail, guarded
 from armwright.cli.option_groups import grouped
 from armwright.cli.option_words import Json, names_of, out_option
-from armwright.cli.output import INTERRUPTED, NEGATIVE, say, say_json, table, tell
+from armwright.cli.output import INTERRUPTED, NEGATIVE, say, say_json, say_json_line, table, tell
 
 if TYPE_CHECKING:
     from typer.models import OptionInfo
@@ -306,7 +306,7 @@ def worker(
 
     def ready(bound: str, count: int) -> None:
         if json:
-            say_json({"scheduler": scheduler, "bind": bound, "workers": count})
+            say_json_line({"scheduler": scheduler, "bind": bound, "workers": count})
         else:
             say(f"{count} workers on {bound} for {scheduler}; Ctrl-C ends them")
 

@@ -7,6 +7,7 @@ The controller on the wire with an arm behind it is ``lab serve`` (lab_serve.py)
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from armwright.cli.failures import fail, guarded
 from armwright.cli.lab_serve import FtHttpPort, UntilCtrlC, check_host, serve, until_told
 from armwright.cli.option_groups import grouped
 from armwright.cli.option_words import Host, Json, address, address_option, out_option
-from armwright.cli.output import INTERRUPTED, NEGATIVE, say, say_json, table, tell
+from armwright.cli.output import INTERRUPTED, NEGATIVE, say, say_json, say_json_line, table, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ def run(
         if yes or experiment.virtual is not None:
             return
         tell(f"first position: {start_pose(command)}")
-        if typer.prompt("Does the arm stand there, and is nobody near it? (yes/no)", err=True) != "yes":
+        if not _affirmed("Does the arm stand there, and is nobody near it?"):
             fail(f"run: nothing was sent; {again}")
 
     try:
@@ -73,6 +74,18 @@ def run(
         _print(done)
     if failed:
         raise typer.Exit(NEGATIVE)
+
+
+def _affirmed(question: str) -> bool:
+    """Ask on stderr, and return whether the answer is yes; where nobody can answer, say which option does."""
+    tell(f"{question} (yes/no)")
+    try:
+        answer = sys.stdin.readline() if sys.stdin is not None else ""
+    except (OSError, ValueError):  # closed, or not text
+        answer = ""
+    if not answer:
+        fail("no answer came (is there a terminal?), and nothing was sent; --yes answers the question beforehand")
+    return answer.strip() == "yes"
 
 
 def _print(done: ExperimentOutcome) -> None:
@@ -110,8 +123,7 @@ def example(
     json: Json = False,
 ) -> None:
     """Write the experiment that comes with the package into a folder, to be edited."""
-    import shutil
-
+    from armwright.files import write_file
     from armwright.lab.experiment.experiment_file import FILES
 
     names = sorted(file.name for file in FILES.iterdir() if file.suffix in (".toml", ".txt"))
@@ -120,7 +132,7 @@ def example(
         fail(f"{folder}: has {', '.join(held)} already; choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        shutil.copyfile(FILES / name, folder / name)
+        write_file(folder / name, (FILES / name).read_bytes())
     if json:
         say_json({"files": [str(folder / name) for name in names]})
     else:
@@ -208,8 +220,7 @@ def record(
     with recorder:
         until_told(duration, going)
     if recorder.failed:
-        kept = f"{recorder.written} packets were written, and can be read" if recorder.written else "nothing was kept"
-        fail(f"{recorder.failed}; {kept}")
+        fail(f"{recorder.failed}; {recorder.kept()}")
     if not recorder.written:
         raise LabError(f"record: no packet came, and no file was written; {recorder.silent()}")
     found = {topic: {"received": t.received, "lost": t.lost} for topic, t in recorder.tallies.items()}
@@ -221,6 +232,9 @@ def record(
             say(f"  {topic}: {tally.received} received, {tally.lost} lost, {tally.connections} connections")
 
 
+Recover = Annotated[bool, typer.Option("--recover", help="Of a damaged file, take what precedes the damage.")]
+
+
 @app.command()
 @guarded
 def replay(
@@ -229,6 +243,7 @@ def replay(
     loop: Annotated[bool, typer.Option("--loop", help="Begin again at the end.")] = False,
     together: Annotated[bool, typer.Option("--together", help="Begin when every device is listened to.")] = False,
     ft_http_port: FtHttpPort = 80,
+    recover: Recover = False,
     duration: UntilCtrlC = None,
     json: Json = False,
 ) -> None:
@@ -237,10 +252,10 @@ def replay(
 
     check_host(host)
     ports = {"ft http": ft_http_port}
-    with Replay(file, host=host, loop=loop, together=together, ports=ports) as played:
+    with Replay(file, host=host, loop=loop, together=together, ports=ports, recover=recover) as played:
         unit = played.imu.path if played.imu is not None else None
         if json:
-            say_json({"ready": {"host": host, "ports": played.ports, "samples": played.samples, "imu": unit}})
+            say_json_line({"ready": {"host": host, "ports": played.ports, "samples": played.samples, "imu": unit}})
         else:
             say(f"ready: {file} at {host}, {played.samples} samples")
             if unit is not None:
@@ -256,14 +271,17 @@ def export(
     file: Annotated[Path, typer.Argument(help="Recording (MCAP) of armwright lab record.")],
     out: Annotated[Path | None, out_option("FOLDER", "The file's name without .mcap by default.")] = None,
     kind: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
+    recover: Recover = False,
     json: Json = False,
 ) -> None:
     """Write one table a device."""
     from armwright.lab.lab_export import export as write
+    from armwright.lab.packets import read_packets
 
-    files = write(file, out or file.with_suffix(""), kind)
+    recorded = read_packets(file, recover=recover)
+    files = write(recorded, out or file.with_suffix(""), kind)
     if json:
-        say_json({"files": [str(f) for f in files]})
+        say_json({"files": [str(f) for f in files], "whole": recorded.whole, "notes": recorded.notes})
     else:
         for path in files:
             say(f"wrote {path}")
@@ -286,7 +304,7 @@ def move(
     commands = read_commands(file)
     if not yes:
         tell(f"first position of {file}: {start_pose(commands[0])}")
-        if typer.prompt("Does the arm stand there? (yes/no)", err=True) != "yes":
+        if not _affirmed("Does the arm stand there?"):
             fail("move: nothing was sent")
     host, port = _host_and_port(controller, "--address")
     with connect(host, **port) as link:

@@ -25,7 +25,7 @@ from armwright.cli.option_words import (
     robot_option,
     world_option,
 )
-from armwright.cli.output import say, say_json, tell
+from armwright.cli.output import say, say_json_line, tell
 
 if TYPE_CHECKING:
     from armwright.lab.flange_sensing import DeviceClock
@@ -157,7 +157,7 @@ def serve(
         if unit is not None:
             ready["imu"] = unit.path
         if json:
-            say_json({"ready": ready})
+            say_json_line({"ready": ready})
         else:
             say(f"ready: {robot} at {host}, " + ", ".join(f"{name} {port}" for name, port in stand.ports.items()))
             if unit is not None:

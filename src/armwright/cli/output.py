@@ -137,6 +137,13 @@ def say_json(value: object) -> None:
         typer.echo(as_json(value, ascii_only=not carries_unicode(sys.stdout)))
 
 
+def say_json_line(value: object) -> None:
+    """Print a JSON object that a program waits for while the command goes on: one line, to be read by ``readline``."""
+    text = json.dumps(plain(value), ensure_ascii=not carries_unicode(sys.stdout))
+    with writing():
+        typer.echo(text if text.isprintable() else json.dumps(plain(value)))
+
+
 def say(text: str = "", *, lead: str = "") -> None:
     """Print one line: `lead` in bold, then `text`; both as they are, square brackets included."""
     from rich.text import Text

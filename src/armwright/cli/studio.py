@@ -9,7 +9,7 @@ import typer
 
 from armwright.cli.option_groups import arm_command
 from armwright.cli.option_words import Host, Json, Open
-from armwright.cli.output import say, say_json, tell
+from armwright.cli.output import say, say_json_line, tell
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -38,7 +38,7 @@ def studio(
 
     def ready(at: Running) -> None:
         if json:
-            say_json({"address": at.owner} | ({"view": at.viewer} if share else {}))
+            say_json_line({"address": at.owner} | ({"view": at.viewer} if share else {}))
         else:
             say(f"studio: {at.owner}")
             if share:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.files import replacing
 from armwright.lab.packets import Recorded, read_packets, recipe_from
 from armwright.lab.sources import ASSUMED, scales
 from armwright.lab.wire import netft, xsens
@@ -92,8 +93,17 @@ _TABLES = {"/robot/rtde": _robot, "/robot/realtime": _realtime, "/ft": _force, "
 
 
 def table_of(recorded: Recorded, topic: str) -> tuple[list[str], Array]:
-    """Return column names and rows of one device; times in seconds, host time first, device time second."""
-    return _TABLES[topic](recorded)
+    """Return column names and rows of one device; times in seconds, host time first, device time second.
+
+    Raises:
+        InputError: a packet does not have the fields that its channel announces.
+    """
+    try:
+        return _TABLES[topic](recorded)
+    except InputError:
+        raise
+    except (struct.error, IndexError, OverflowError, ValueError) as error:
+        raise InputError(f"recording: a packet of {topic} is not of the announced kind ({error})") from None
 
 
 def tables(path: str | Path | Recorded) -> dict[str, tuple[list[str], Array]]:
@@ -107,20 +117,26 @@ def tables(path: str | Path | Recorded) -> dict[str, tuple[list[str], Array]]:
 
 
 def export(path: str | Path | Recorded, folder: str | Path, kind: str = "csv") -> list[Path]:
-    """Write one table per device into `folder` as "csv" or "parquet"; return the files."""
+    """Write one table per device into `folder` as "csv" or "parquet"; return the files.
+
+    Tables of an earlier export are replaced one by one, each when the new one is whole.
+    """
     if kind not in ("csv", "parquet"):
         raise InputError(f"export: csv or parquet, got {kind!r}")
+    if kind == "parquet":
+        arrow, parquet = need("pyarrow", "log", "writing .parquet"), need("pyarrow.parquet", "log", "parquet")
     target, out = Path(folder), []
     found = tables(path)
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name, (columns, rows) in found.items():
             file = target / f"{name}.{kind}"
-            if kind == "csv":
-                np.savetxt(file, rows, delimiter=",", header=",".join(columns), comments="", fmt="%.17g")
-            else:
-                arrow, parquet = need("pyarrow", "log", "writing .parquet"), need("pyarrow.parquet", "log", "parquet")
-                parquet.write_table(arrow.table({c: rows[:, k] for k, c in enumerate(columns)}), file)
+            with replacing(file) as draft:
+                if kind == "csv":
+                    np.savetxt(draft, rows, delimiter=",", header=",".join(columns), comments="", fmt="%.17g")
+                else:
+                    table = arrow.table({c: rows[:, k] for k, c in enumerate(columns)})
+                    parquet.write_table(table, draft)
             out.append(file)
     except OSError as error:
         raise InputError(f"{target}: cannot be written: {error.strerror}") from error

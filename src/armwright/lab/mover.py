@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.files import read_regular
 from armwright.lab.net import LabError
 from armwright.lab.robot_link import RobotLink, RobotSample
 from armwright.lab.wire.script_text import Call, parse_call
@@ -25,6 +26,7 @@ ARRIVED_SPEED = 2e-3  # [rad/s]
 MOVE_PATIENCE = 10.0  # [s]
 REST_BEFORE_COMMAND = 0.05  # [s] at rest before the next command: one that comes at the end of a move is ignored, too
 MOST_COMMANDS = 10_000
+MOST_MOVE_BYTES = 16 * 2**20  # of a file of moves
 
 
 class Command(NamedTuple):
@@ -41,9 +43,11 @@ def read_commands(path: str | Path) -> list[Command]:
         InputError: a line that is something else, with its number.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_regular(Path(path), MOST_MOVE_BYTES).decode().splitlines()
+    except UnicodeDecodeError as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     out = []
     for number, line in enumerate(lines[:MOST_COMMANDS], start=1):
         text = line.partition("#")[0].strip()

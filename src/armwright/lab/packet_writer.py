@@ -42,7 +42,7 @@ class PacketWriter:
     """An MCAP file that is written while packets come.
 
     Attributes:
-        path: of the file, while it is written. target: of the file, once `close` has ended it.
+        path: of the file, while it is written. target: where `close` puts it.
         written: packets in the file.
     """
 
@@ -124,15 +124,18 @@ class PacketWriter:
             if self._times:
                 self._chunk()
 
-    def close(self, facts: Mapping[str, Any]) -> None:
-        """End the file, and let it take its name; `facts` become metadata. A file without packets is taken away."""
+    def close(self, facts: Mapping[str, Any], *, placed: bool = True) -> None:
+        """End the file; `facts` become metadata. A file without packets is taken away.
+
+        `placed`: it replaces the older file that it was made for; otherwise both stay.
+        """
         if not self._taken:
             self.abandon()
             return
         if self._content:
             self._chunk()
-        self._mcap.end(self._mcap.describe(METADATA, {"json": meta.sealed(facts)}, self._file.size))
-        if self.path != self.target:
+        self._mcap.end(self._mcap.describe(METADATA, {"json": meta.sealed({"facts": dict(facts)})}, self._file.size))
+        if placed and self.path != self.target:
             with contextlib.suppress(OSError):  # a file system without permissions, or a file that has gone
                 os.chmod(self.path, stat.S_IMODE(os.stat(self.target).st_mode))
             os.replace(self.path, self.target)

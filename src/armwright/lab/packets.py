@@ -157,7 +157,10 @@ def _text(content: bytes, path: Path) -> str:
 def _facts(texts: Mapping[str, str], where: str) -> dict[str, Any]:
     """Return what the metadata say; files of version 0.1 have a text per fact, without a checksum."""
     if set(texts) == {"json"}:
-        return meta.parse(texts["json"], where)
+        found = meta.parse(texts["json"], where).get("facts")
+        if not isinstance(found, dict):
+            raise InputError(f"{where}: the description is damaged (it has no 'facts')")
+        return found
     try:
         return {name: json.loads(text) for name, text in texts.items()}
     except (ValueError, RecursionError) as error:

@@ -145,7 +145,7 @@ class Recorder:
         self._queue: deque[Packet | Channel] = deque()
         self._end = threading.Event()
         self._read_all = threading.Event()
-        self.failed = ""
+        self.failed, self._broken = "", False
         self._date, self._monotonic = host_clock()
         self._threads = [
             threading.Thread(target=self._read, args=(s,), name=f"record {s.topic}", daemon=True) for s in self._sources
@@ -171,7 +171,9 @@ class Recorder:
         self.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Stop; after an exception an older file keeps its name, and the new one that under which it was written."""
+        self._broken = kind is not None
         self.stop()
 
     @property
@@ -183,6 +185,10 @@ class Recorder:
     def written(self) -> int:
         """Return the number of packets in the file."""
         return self._writer.written
+
+    def kept(self) -> str:
+        """Return what is left of a recording that has `failed`, in words."""
+        return f"{self.written} packets are in it, and can be read" if self.written else "nothing was kept"
 
     def silent(self) -> str:
         """Return which devices have sent nothing, and why as far as that is known; "" if all have."""
@@ -233,7 +239,7 @@ class Recorder:
                 writer.flush()
                 time.sleep(0.01)
             tallies = {topic: asdict(tally) for topic, tally in self.tallies.items()}
-            writer.close({**self._facts, "devices": tallies})
+            writer.close({**self._facts, "devices": tallies}, placed=not self._broken)
         except Exception as error:  # noqa: BLE001 - whatever it is: nothing is written any more, which must be told
             self.failed = f"{writer.path}: {getattr(error, 'strerror', None) or error or repr(error)}"
             writer.abandon()

@@ -118,6 +118,7 @@ class ReplayedMti:
 PORTS = {"realtime": 30003, "rtde": 30004, "dashboard": 29999, "rdt": netft.RDT_PORT, "ft http": netft.HTTP_PORT}
 ROBOT = ("/robot/rtde", "/robot/realtime")
 REPLAY_TICK = 0.002  # [s]
+MOST_RATE = 1e6  # [1/s] of a device: above what any wire carries
 
 
 class _Listener:
@@ -170,6 +171,7 @@ class Replay:
         loop: bool = False,
         wait: bool = True,
         together: bool = False,
+        recover: bool = False,
     ) -> None:
         """Open the ports.
 
@@ -180,8 +182,12 @@ class Replay:
             loop: begin again at the end.
             wait: begin when the first client listens.
             together: begin when one listens to every device.
+            recover: of a damaged file, play what precedes the damage.
+
+        Raises:
+            InputError: the file cannot be read, is damaged, or holds nothing that can be played.
         """
-        recorded = read_packets(path)
+        recorded = read_packets(path, recover=recover)
         if not recorded.packets:
             raise InputError(f"{path}: holds nothing to replay")
         self.recipe: Recipe | None = None
@@ -191,9 +197,7 @@ class Replay:
             facts = channel.facts or {}
             self.recipe = recipe_from(channel.recipe)
             head = 3 + (facts.get("protocol", "2") == "2")
-            numbers = [int(part) for part in facts.get("version", "3.15.8.0").split(".")]
-            version = (numbers[0], numbers[1], numbers[2], numbers[3] if len(numbers) > 3 else 0)
-            rate = float(facts.get("rate", 125.0))
+            version, rate = _version(facts.get("version", "3.15.8.0")), _rate(facts, 125.0)
         self._score = score(recorded)
         self.samples = max(len(recorded.of(topic)) for topic in ROBOT) or len(self._score)
         self._head, self._loop, self._wait, self._together = head, loop, wait, together
@@ -222,7 +226,7 @@ class Replay:
             self.ft = ReplayedFt(self.network, host, wanted["rdt"], wanted["ft http"], facts)
             out |= {"rdt": self.ft.rdt_port, "ft http": self.ft.http_port}
         if "/imu" in recorded.channels:
-            self.imu = ReplayedMti(float((recorded.channels["/imu"].facts or {}).get("rate", 100.0)))
+            self.imu = ReplayedMti(_rate(recorded.channels["/imu"].facts or {}, 100.0))
         return out
 
     def _connection(self) -> RtdeConnection:
@@ -299,6 +303,28 @@ class Replay:
     def __exit__(self, *_: object) -> None:
         self.clock.stop()
         self._close()
+
+
+def _version(text: str) -> tuple[int, int, int, int]:
+    """Return the four numbers of a controller's version; the last may be missing."""
+    numbers = [int(part) for part in text.split(".") if part.isdecimal() and len(part) < 10]
+    if not 3 <= len(numbers) <= 4 or len(numbers) != text.count(".") + 1:
+        raise InputError(f"recording: the robot's version {text!r:.40} is not of the form 3.15.8.0")
+    return numbers[0], numbers[1], numbers[2], [*numbers, 0][3]
+
+
+def _rate(facts: Mapping[str, str], usual: float) -> float:
+    """Return a device's samples per second."""
+    text = facts.get("rate", str(usual))
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not 0.0 < rate < MOST_RATE:
+        raise InputError(
+            f"recording: {text!r:.40} samples per second; more than 0 and less than {MOST_RATE:g} are valid"
+        )
+    return rate
 
 
 def score(recorded: Recorded) -> list[tuple[float, Packet]]:

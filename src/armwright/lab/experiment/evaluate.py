@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.errors import InputError
+from armwright.files import replacing, write_file
 from armwright.identify.drive_gains import FittedDrives, Known, fit_current_map
 from armwright.identify.external_torque import learn_bands, with_bands
 from armwright.identify.fit_report import markdown
@@ -89,7 +89,7 @@ def evaluate(experiment: Experiment, folder: Path, tell: Tell) -> Evaluated:
     model = fit(logs, robot, gains=Known(currents.usable()))
     model = with_bands(model, learn_bands(model, logs))
     save_model(model, folder / "model.json")
-    (folder / "identified.md").write_text(markdown(model), encoding="utf-8")
+    write_file(folder / "identified.md", markdown(model))
     tell(f"identified: k {_row(currents.k, 2)} N m/A, undetermined: {_undetermined(currents, robot)}")
     clocks = {run.name: _clocks(data[run.name], run.contact, model) for run in experiment.runs}
     write_json(folder / "clocks.json", {run: {t: clock_facts(c) for t, c in of.items()} for run, of in clocks.items()})
@@ -177,10 +177,7 @@ def facts_of(done: Evaluated) -> dict[str, Any]:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write plain data."""
-    try:
-        path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+    write_file(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def _write_wrenches(found: Compared, path: Path) -> None:
@@ -188,7 +185,9 @@ def _write_wrenches(found: Compared, path: Path) -> None:
     for name, values in {"sensor": found.sensor, **found.estimates}.items():
         head += [f"{name.replace(' ', '_')}_{part}" for part in COMPONENTS]
         columns += list(values.T)
-    np.savetxt(path, np.stack(columns, axis=1), delimiter=",", header=",".join(head), comments="", fmt="%.9g")
+    rows = np.stack(columns, axis=1)
+    with replacing(path) as draft:
+        np.savetxt(draft, rows, delimiter=",", header=",".join(head), comments="", fmt="%.9g")
 
 
 def _row(values: Array, digits: int) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from armwright.errors import InputError
+from armwright.files import read_regular, write_file
 from armwright.lab.experiment.evaluate import Evaluated, evaluate, facts_of, write_json
 from armwright.lab.experiment.experiment_file import Experiment
 from armwright.lab.experiment.experiment_report import write_report
@@ -48,7 +48,7 @@ def conduct(
     Args:
         experiment: from `read_experiment`.
         folder: for recordings and results; made if it is not there.
-        resume: keep the recordings of runs that were finished; otherwise a folder with recordings is refused.
+        resume: keep the recordings of runs that were finished; otherwise a folder that has any, or results, is refused.
         tell: takes lines of progress.
         ready: called before each run with the first command; returns when the arm stands there.
 
@@ -81,17 +81,33 @@ def conduct(
     return ExperimentOutcome(out, report, done, facts, seconds, tuple(run.name for run in todo))
 
 
+RESULTS = ("report.html", "report.json", "model.json", "identified.md", "clocks.json", "tables")
+MOST_INPUT_BYTES = 16 * 2**20  # of an experiment file or a file of moves, as they are copied
+
+
 def _folder(experiment: Experiment, out: Path, resume: bool) -> Path:
-    held = [run.name for run in experiment.runs if (out / f"{run.name}.mcap").exists()]
-    if held and not resume:
-        raise InputError(
-            f"{out}: has recordings of {', '.join(held)} already; go on with --resume, or choose another --out"
-        )
+    """Make the folder, with copies of what the experiment was told; without `resume` nothing in it may be replaced."""
     try:
+        given = {file.name: read_regular(file, MOST_INPUT_BYTES) for file in _inputs(experiment, out)}
+        made = [*(f"{run.name}.mcap" for run in experiment.runs), *RESULTS]
+        made += [f"wrenches-{run.name}.csv" for run in experiment.runs]
+        held = [name for name in made if (out / name).exists()]
+        held += [
+            name
+            for name, content in given.items()
+            if (out / name).exists() and read_regular(out / name, MOST_INPUT_BYTES) != content
+        ]
+        if held and not resume:
+            raise InputError(f"{out}: has {', '.join(held)} already; go on with --resume, or choose another --out")
         out.mkdir(parents=True, exist_ok=True)
-        for file in {experiment.path, *(run.moves for run in experiment.runs)}:
-            if file.resolve().parent != out.resolve():
-                shutil.copyfile(file, out / file.name)
     except OSError as error:
-        raise InputError(f"{out}: cannot be written: {error.strerror or error}") from error
+        raise InputError(f"{out}: cannot be used: {error.strerror or error}") from error
+    for name, content in given.items():
+        write_file(out / name, content)
     return out
+
+
+def _inputs(experiment: Experiment, out: Path) -> list[Path]:
+    """Return the files that the experiment consists of and that are not in the folder itself."""
+    files = {experiment.path, *(run.moves for run in experiment.runs)}
+    return sorted(file for file in files if file.resolve().parent != out.resolve())

@@ -126,14 +126,11 @@ def _options(experiment: Experiment, virtual: Virtual) -> list[str]:
 def _ready(process: subprocess.Popen[str], virtual: Virtual) -> LabBench:
     assert process.stdout is not None
     assert process.stderr is not None
-    text = ""
-    while not text.endswith("\n}\n"):
-        line = process.stdout.readline()
-        if not line:
-            process.wait(DEVICE_PATIENCE)
-            raise LabError(f"the virtual stand did not start: {process.stderr.read().strip()[-500:]}")
-        text += line
-    said = json.loads(text)["ready"]
+    line = process.stdout.readline()
+    if not line.startswith('{"ready"'):
+        process.wait(DEVICE_PATIENCE)
+        raise LabError(f"the virtual stand did not start: {process.stderr.read().strip()[-500:]}")
+    said = json.loads(line)["ready"]
     host, ports = said["host"], said["ports"]
     return LabBench(
         host,
@@ -205,7 +202,8 @@ def make_run(bench: LabBench, run: ExperimentRun, file: Path, tell: Tell, ready:
             _approach(bench, link, run.commands[0])
         ready(run.commands[0])
         _check_start(link, run)
-        recorder = stack.enter_context(Recorder(file, bench.sources(), facts))
+        # an older recording, of a run that was not finished, stays until this one is
+        recorder = stack.enter_context(Recorder(file, bench.sources(), facts, force=True))
         progress = _Progress(recorder, run, tell)
         _wait_for_devices(recorder, tell)
 
@@ -221,7 +219,7 @@ def make_run(bench: LabBench, run: ExperimentRun, file: Path, tell: Tell, ready:
             _stop(bench)
             raise
         if recorder.failed:
-            raise LabError(f"{recorder.failed}; {recorder.written} packets were written, and can be read")
+            raise LabError(f"{recorder.failed}; {recorder.kept()}")
         facts[FINISHED] = True
     missing = tuple(topic for topic, tally in recorder.tallies.items() if not tally.received)
     tell(f"{run.name}: {recorder.written} packets in {file.name}; " + _losses(recorder))
@@ -237,7 +235,7 @@ class _Progress:
 
     def command(self, number: int, command: Command) -> None:
         if self._recorder.failed:
-            raise LabError(f"{self._recorder.failed}; {self._recorder.written} packets were written, and can be read")
+            raise LabError(f"{self._recorder.failed}; {self._recorder.kept()}")
         now = time.monotonic()
         silent = [
             f"{topic} has been silent for {now - tally.age:.1f} s" + (f" ({tally.error})" if tally.error else "")
