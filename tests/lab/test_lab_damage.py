@@ -6,6 +6,7 @@ import struct
 import warnings
 import zlib
 
+import numpy as np
 import pytest
 
 from armwright.errors import ArmwrightWarning, InputError
@@ -223,3 +224,24 @@ def test_a_chunk_made_to_do_harm_is_refused(tmp_path, content):
     assert outcome(tmp_path / "run.mcap", whole + chunk_of(content)) is None
     assert len(outcome(tmp_path / "run.mcap", whole + chunk_of(content), recover=True).packets) == 4 * CHUNKS
     assert outcome(tmp_path / "run.mcap", whole + chunk_of(content, size=2**60)) is None
+
+
+def test_joint_states_of_a_damaged_recording_are_not_identified_from(tmp_path):
+    """`read_log` takes them from the same file, by the same reader."""
+    from armwright.identify import read_log
+    from armwright.lab.recorder import SCHEMA, TOPIC, message
+
+    path = tmp_path / "run.mcap"
+    writer = PacketWriter(path)
+    writer.add(Channel("/robot/rtde", "ur-rtde", "timestamp DOUBLE\n"))
+    for k in range(6):
+        packet = Packet("/robot/rtde", 10**18 + 8_000_000 * k, 8_000_000 * (k + 1), k, bytes(12))
+        writer.write(packet)
+        writer.beside(TOPIC, SCHEMA, packet, message(packet.device, [8e-4 * k] * 6, [0.1] * 6, [0.3] * 6))
+    writer.close({})
+    whole = path.read_bytes()
+    assert np.allclose(read_log(path).q[:, 0], 8e-4 * np.arange(6))
+    for bit, bad in flipped(whole, some_bits(whole)[::5]):
+        path.write_bytes(bad)
+        with pytest.raises(InputError, match=r"run\.mcap, byte \d+"):
+            print(bit, read_log(path))

@@ -9,61 +9,63 @@ from __future__ import annotations
 
 import json
 import struct
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.errors import InputError
+from armwright.errors import ArmwrightWarning, InputError
+from armwright.files import open_regular
 from armwright.identify.current_log import Dropped, sound_log
-from armwright.packages import need
+from armwright.recording.formats.mcap_content import McapContent, McapMessage
+from armwright.recording.formats.mcap_read import mapped
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
-    from mcap.records import Message, Schema
+    from mcap.records import Schema
 
     from armwright.identify.current_log import Log
 
 TOPIC = "/joint_states"
+MOST_LOG_BYTES = 8 * 2**30  # of a file that is read: as of a recording
 State = tuple[list[str], list[float], list[float], list[float]]
 """Names, positions, speeds, efforts."""
 
 
 def holds_recording(path: Path) -> bool:
     """Return whether an MCAP file is a recording of ours."""
-    from armwright.files import open_regular
-
     try:
-        with open_regular(path, 8 * 2**30) as file:
+        with open_regular(path, MOST_LOG_BYTES) as file:
             return b"armwright.head" in file.read(1 << 16)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def joint_states(path: Path, name: str) -> Log:
-    """Read the ``/joint_states`` of an MCAP file; messages that cannot be decoded are dropped and reported."""
-    reader = need("mcap.reader", "log", "reading .mcap")
+    """Read the ``/joint_states`` of an MCAP file; messages that cannot be decoded are dropped and reported.
+
+    Raises:
+        InputError: no such file, damaged (with the byte), or without joint states.
+    """
     rows: list[list[float]] = []
     times, stamps, where = [], [], []
     dropped = []
     names: list[str] = []
-    with path.open("rb") as file:
-        for k, (schema, message) in enumerate(_messages(path, reader, file)):
-            here = f"message {k + 1}"
-            try:
-                state, stamp = _decoded(schema, message), _stamp(schema, message)
-                names = names or state[0]
-                order = [state[0].index(joint) for joint in names]
-                row = [part[j] for part in state[1:] for j in order]
-            except (ValueError, IndexError, KeyError, TypeError, struct.error, UnicodeDecodeError) as error:
-                dropped.append(Dropped(1, here, here, f"not a whole joint state ({error})"))
-                continue
-            times.append(message.log_time * 1e-9)
-            stamps.append(stamp)
-            rows.append(row)
-            where.append(here)
+    for k, message in enumerate(_messages(path)):
+        here = f"message {k + 1}"
+        try:
+            state, stamp = _decoded(message.schema, message), _stamp(message.schema, message)
+            names = names or state[0]
+            order = [state[0].index(joint) for joint in names]
+            row = [part[j] for part in state[1:] for j in order]
+        except (ValueError, IndexError, KeyError, TypeError, struct.error, UnicodeDecodeError) as error:
+            dropped.append(Dropped(1, here, here, f"not a whole joint state ({error})"))
+            continue
+        times.append(message.log_time * 1e-9)
+        stamps.append(stamp)
+        rows.append(row)
+        where.append(here)
     if not rows:
         first = f" (first: {dropped[0]})" if dropped else ""
         raise InputError(f"{path}: no joint states with position, velocity and effort on {TOPIC}{first}")
@@ -74,15 +76,18 @@ def joint_states(path: Path, name: str) -> Log:
     return sound_log(signals, lambda row: where[row], name, tuple(dropped))
 
 
-def _messages(path: Path, reader: ModuleType, file: BinaryIO) -> Iterator[tuple[Any, Any]]:
-    try:
-        for schema, _, message in reader.make_reader(file).iter_messages(topics=[TOPIC]):
-            yield schema, message
-    except Exception as error:  # noqa: BLE001 - the package has many errors of its own
-        raise InputError(f"{path}: not a readable MCAP file ({error!r:.120})") from None
+def _messages(path: Path) -> list[McapMessage]:
+    """Return the messages of the topic in the order of their log times; a file that was cut short is told."""
+    with mapped(path, MOST_LOG_BYTES) as data:
+        content = McapContent(path, data)
+        found = [item for item in content if isinstance(item, McapMessage) and item.channel.topic == TOPIC]
+    if not content.ended:
+        told = f"{path}: cut short, the file has no end; {len(found)} messages of {TOPIC} were kept"
+        warnings.warn(told, ArmwrightWarning, stacklevel=4)
+    return sorted(found, key=lambda message: message.log_time)
 
 
-def _stamp(schema: Schema | None, message: Message) -> float:
+def _stamp(schema: Schema | None, message: McapMessage) -> float:
     """Return the time in a JointStates message of Foxglove's [s]; 0 where there is none."""
     if schema is None or schema.name != "foxglove.JointStates":
         return 0.0
@@ -94,7 +99,7 @@ def _stamp(schema: Schema | None, message: Message) -> float:
     return out[1] + 1e-9 * out[2]
 
 
-def _decoded(schema: Schema | None, message: Message) -> State:
+def _decoded(schema: Schema | None, message: McapMessage) -> State:
     name = schema.name if schema is not None else ""
     if name == "foxglove.JointStates":
         return _protobuf(message.data)
