@@ -23,8 +23,6 @@ from armwright.recording.formats.mcap_content import McapContent, McapMessage
 from armwright.recording.formats.mcap_read import mapped
 
 if TYPE_CHECKING:
-    from mcap.records import Schema
-
     from armwright.identify.current_log import Log
 
 TOPIC = "/joint_states"
@@ -55,7 +53,7 @@ def joint_states(path: Path, name: str) -> Log:
     for k, message in enumerate(_messages(path)):
         here = f"message {k + 1}"
         try:
-            state, stamp = _decoded(message.schema, message), _stamp(message.schema, message)
+            state, stamp = _decoded(message), _stamp(message)
             names = names or state[0]
             order = [state[0].index(joint) for joint in names]
             row = [part[j] for part in state[1:] for j in order]
@@ -87,8 +85,9 @@ def _messages(path: Path) -> list[McapMessage]:
     return sorted(found, key=lambda message: message.log_time)
 
 
-def _stamp(schema: Schema | None, message: McapMessage) -> float:
+def _stamp(message: McapMessage) -> float:
     """Return the time in a JointStates message of Foxglove's [s]; 0 where there is none."""
+    schema = message.channel.schema
     if schema is None or schema.name != "foxglove.JointStates":
         return 0.0
     content = next((part for number, part in _fields(message.data) if number == 1), b"")
@@ -99,7 +98,8 @@ def _stamp(schema: Schema | None, message: McapMessage) -> float:
     return out[1] + 1e-9 * out[2]
 
 
-def _decoded(schema: Schema | None, message: McapMessage) -> State:
+def _decoded(message: McapMessage) -> State:
+    schema = message.channel.schema
     name = schema.name if schema is not None else ""
     if name == "foxglove.JointStates":
         return _protobuf(message.data)

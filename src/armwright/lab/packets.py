@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.lab.wire.rtde import SIZES, Recipe
 from armwright.recording.formats import file_header as meta
-from armwright.recording.formats.mcap_content import McapContent, McapMessage
+from armwright.recording.formats.mcap_content import McapChannel, McapContent, McapMessage
 from armwright.recording.formats.mcap_read import DATA_END, SUMMED, mapped, parsed, records
 from armwright.recording.formats.mcap_read import METADATA as METADATA_RECORD
 
@@ -128,18 +128,16 @@ def _gather(
     """Fill in what the file holds, as far as it can be read."""
     for item in content:
         if isinstance(item, McapMessage):
-            if item.channel.message_encoding in ENCODINGS:
+            if item.channel.encoding in ENCODINGS:
                 if len(packets) >= most:
                     raise InputError(f"{path}: more than {most} packets")
                 packets.append(Packet(item.channel.topic, item.log_time, item.publish_time, item.sequence, item.data))
-        elif hasattr(item, "message_encoding"):
-            if item.message_encoding in ENCODINGS:
-                schema = content.schema_of(item)
-                channels[item.topic] = Channel(
-                    item.topic, item.message_encoding, _text(schema.data, path) if schema else "", item.metadata
-                )
+        elif isinstance(item, McapChannel):
+            if item.encoding in ENCODINGS:
+                recipe = _text(item.schema.data, path) if item.schema is not None else ""
+                channels[item.topic] = Channel(item.topic, item.encoding, recipe, item.facts)
         elif item.name == METADATA:
-            facts.update(_facts(item.metadata, str(path)))
+            facts.update(_facts(item.texts, item.where))
     if not content.ended and content.library not in WRITERS:
         raise InputError(
             f"{path}, byte 8: damaged, the header of a file without an end names {content.library!r:.60} as its "

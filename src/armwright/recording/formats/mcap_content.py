@@ -11,7 +11,7 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,18 +38,35 @@ from armwright.recording.formats.mcap_read import (
 )
 
 if TYPE_CHECKING:
-    from mcap.records import Channel, Metadata, Schema
+    from mcap.records import Schema
 
 LEAST_ROOM, ROOM_TIMES = 64 * 2**20, 64  # a file may unpack to this many bytes, or to this many times its own size
 PIECE_BYTES = 2**20  # summed at once: a piece that stays in the processor's cache
 _FOOTER_BYTES = 29  # of the record that ends the index, the kind and its length included
 
 
-class McapMessage(NamedTuple):
-    """One message: its channel, the channel's schema, counter, times [ns], bytes, and where in the file it is."""
+class McapChannel(NamedTuple):
+    """A channel as it was declared: number, topic, encoding of its messages, facts, schema (None without one)."""
 
-    channel: Channel
+    number: int
+    topic: str
+    encoding: str
+    facts: Mapping[str, str]
     schema: Schema | None
+
+
+class McapMetadata(NamedTuple):
+    """A description: its name, its texts, and where in the file it is."""
+
+    name: str
+    texts: Mapping[str, str]
+    where: str
+
+
+class McapMessage(NamedTuple):
+    """One message: its channel, counter, times [ns], bytes, and where in the file it is."""
+
+    channel: McapChannel
     sequence: int
     log_time: int
     publish_time: int
@@ -72,15 +89,15 @@ class McapContent:
         self._path, self._data = path, data
         self._left = max(LEAST_ROOM, ROOM_TIMES * len(data))
         self._schemas: dict[int, Schema] = {}
-        self._channels: dict[int, Channel] = {}
+        self._channels: dict[int, McapChannel] = {}
         self._lists: dict[int, list[tuple[int, int]]] = {}
         self._messages = 0
         self.library = ""
         self.summed = self.ended = self.indexed = False
         self.unsummed: set[str] = set()
 
-    def __iter__(self) -> Iterator[Channel | McapMessage | Metadata]:
-        """Yield `mcap.records.Channel`, `McapMessage` and `mcap.records.Metadata`.
+    def __iter__(self) -> Iterator[McapChannel | McapMessage | McapMetadata]:
+        """Yield what there is, in the order of the file.
 
         Raises:
             InputError: damage, with the byte at which it begins to show.
@@ -104,11 +121,7 @@ class McapContent:
                 self._end(at, where, body)
                 self._index(at + 9 + length)
 
-    def schema_of(self, channel: Channel) -> Schema | None:
-        """Return the schema of a channel that has been declared; None for one without."""
-        return self._schemas.get(channel.schema_id)
-
-    def _chunk(self, where: str, body: bytes) -> Iterator[Channel | McapMessage]:
+    def _chunk(self, where: str, body: bytes) -> Iterator[McapChannel | McapMessage]:
         chunk = parsed(CHUNK, body, where)
         self._left -= chunk.uncompressed_size
         if self._left < 0:
@@ -121,7 +134,7 @@ class McapContent:
             inner = content[at + 9 : at + 9 + length]
             if kind == MESSAGE:
                 message = self._message(where, inner)
-                self._lists.setdefault(message.channel.id, []).append((message.log_time, at))
+                self._lists.setdefault(message.channel.number, []).append((message.log_time, at))
                 yield message
             else:
                 yield from self._declared(where, kind, inner)
@@ -130,12 +143,13 @@ class McapContent:
         if self.summed and span != (chunk.message_start_time, chunk.message_end_time):
             raise InputError(f"{where}: damaged chunk, its times are not those of its messages")
 
-    def _bare(self, where: str, kind: int, body: bytes) -> Iterator[Channel | McapMessage | Metadata]:
+    def _bare(self, where: str, kind: int, body: bytes) -> Iterator[McapChannel | McapMessage | McapMetadata]:
         """Yield what stands outside chunks: only the end of a file can have a checksum for it."""
         if not self.summed:
             self.unsummed.add("messages outside chunks" if kind == MESSAGE else "descriptions")
         if kind == METADATA:
-            yield parsed(kind, body, where)
+            record = parsed(kind, body, where)
+            yield McapMetadata(record.name, record.metadata, where)
         elif kind == MESSAGE:
             if self.summed or len(body) < 22:
                 raise InputError(f"{where}: damaged, a message of {len(body)} bytes outside a chunk")
@@ -143,13 +157,15 @@ class McapContent:
         else:
             yield from self._declared(where, kind, body)
 
-    def _declared(self, where: str, kind: int, body: bytes) -> Iterator[Channel]:
+    def _declared(self, where: str, kind: int, body: bytes) -> Iterator[McapChannel]:
         record = parsed(kind, body, where)
         if kind == SCHEMA:
             self._schemas[record.id] = record
             return
-        self._channels[record.id] = record
-        yield record
+        schema = self._schemas.get(record.schema_id)
+        channel = McapChannel(record.id, record.topic, record.message_encoding, record.metadata, schema)
+        self._channels[record.id] = channel
+        yield channel
 
     def _message(self, where: str, body: bytes) -> McapMessage:
         number, sequence, log, publish = struct.unpack_from("<HIQQ", body)
@@ -157,7 +173,7 @@ class McapContent:
         if channel is None:
             raise InputError(f"{where}: damaged, a message of channel {number}, which was not declared")
         self._messages += 1
-        return McapMessage(channel, self.schema_of(channel), sequence, log, publish, body[22:], where)
+        return McapMessage(channel, sequence, log, publish, body[22:], where)
 
     def _compare(self, where: str, body: bytes) -> None:
         """Compare the list of a channel's messages with those that the chunk before it holds."""

@@ -243,8 +243,8 @@ def _recording(path: Path, messages: list[_BagMessage], topic: str, robot: Robot
 def _joint_states(path: Path, data: mmap.mmap) -> Iterator[_BagMessage]:
     """Yield the messages of all topics of joint states."""
     for item in McapContent(path, data):
-        if not isinstance(item, McapMessage) or item.schema is None:
+        if not isinstance(item, McapMessage) or item.channel.schema is None:
             continue
-        if item.schema.name == JOINT_STATE and item.channel.message_encoding == "cdr":
+        if item.channel.schema.name == JOINT_STATE and item.channel.encoding == "cdr":
             where = f"{item.where}, message {item.sequence}"
             yield _BagMessage(item.channel.topic, item.log_time, item.data, where)
