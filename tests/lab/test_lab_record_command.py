@@ -190,9 +190,14 @@ def test_what_was_recorded_survives_the_end_of_the_command(tmp_path, number):
         where = f"{stand.host}:{stand.ports['rtde']}"
         command = [sys.executable, "-m", "armwright.cli", "lab", "record", "--address", where]
         with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            wait_for(lambda: sum(f.stat().st_size for f in tmp_path.iterdir()) or process.poll() is not None, "a chunk")
+            said = b""
+            while b"/s, " not in said:  # its first line of progress, with the rate of a device
+                line = process.stderr.readline()
+                assert line, said
+                said += line
+            wait_for(lambda: sum(file.stat().st_size for file in tmp_path.iterdir()), "a chunk is in the file")
             process.send_signal(number)
-            _, said = process.communicate(timeout=120)
+            said += process.communicate(timeout=120)[1]
     (file,) = tmp_path.iterdir()
     assert NAME.fullmatch(file.name) and file.name.encode() in said
     if number == signal.SIGINT:
@@ -251,6 +256,21 @@ def test_an_experiment_does_not_begin_in_a_folder_that_holds_something_else(tmp_
     with pytest.raises(InputError, match=rf"has {re.escape(name)} already; go on with --resume"):
         conduct(read_experiment("stand"), tmp_path)
     assert names(tmp_path) == [name] and (tmp_path / name).read_bytes() == OLD
+
+
+@pytest.mark.parametrize("what", [b"FT1", b'"finished"'], ids=["packets", "facts"])
+def test_a_damaged_recording_of_an_experiment_is_neither_evaluated_nor_recorded_over(tmp_path, what):
+    experiment = read_experiment("stand")
+    for run in experiment.runs:
+        device = Device()
+        facts = {"finished": True, "commands": [command.line for command in run.commands]}
+        with Recorder(tmp_path / f"{run.name}.mcap", [device], facts):
+            assert device.said.wait(60)
+    file = tmp_path / f"{experiment.runs[0].name}.mcap"
+    file.write_bytes(bad := file.read_bytes().replace(what, what.swapcase(), 1))
+    with pytest.raises(InputError, match=r"byte \d+.*damaged.*; move it away, and --resume records that run again"):
+        conduct(experiment, tmp_path, resume=True)
+    assert file.read_bytes() == bad
 
 
 @pytest.fixture

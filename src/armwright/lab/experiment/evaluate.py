@@ -25,7 +25,7 @@ from armwright.lab.experiment.acceptance import (
     judge_wrenches,
 )
 from armwright.lab.experiment.compare_wrenches import COMPONENTS, Compared, Detected, compare, detect
-from armwright.lab.experiment.experiment_runs import Tell
+from armwright.lab.experiment.experiment_runs import Tell, remade
 from armwright.lab.experiment.run_data import (
     Data,
     SensorClock,
@@ -75,7 +75,8 @@ def evaluate(experiment: Experiment, folder: Path, tell: Tell) -> Evaluated:
     data = {}
     for run in experiment.runs:
         file = folder / f"{run.name}.mcap"
-        recorded = read_packets(file)
+        with remade():
+            recorded = read_packets(file)
         data[run.name] = read_run(recorded, file, run.name)
         export(recorded, folder / "tables" / run.name, "parquet")
     free = [data[run.name] for run in experiment.runs if not run.contact]

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from armwright.errors import InputError
 from armwright.lab.experiment.experiment_file import Experiment, ExperimentRun, Virtual
 from armwright.lab.mover import ARRIVED_ERROR, Command, move, start_pose
 from armwright.lab.net import LabError
@@ -173,9 +174,19 @@ class Made:
     missing: tuple[str, ...]
 
 
+@contextlib.contextmanager
+def remade() -> Iterator[None]:
+    """Say of a recording that cannot be read how its run is recorded again; nothing is thrown away unasked."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{error}; move it away, and --resume records that run again") from error
+
+
 def is_finished(file: Path, run: ExperimentRun) -> bool:
-    """Return whether a recording of this run, to its end, is there."""
-    facts = read_facts(file)
+    """Return whether a recording of this run, to its end, is there; an `InputError` if it is damaged."""
+    with remade():
+        facts = read_facts(file)
     return bool(facts.get(FINISHED)) and facts.get("commands") == [command.line for command in run.commands]
 
 
