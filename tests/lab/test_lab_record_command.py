@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``lab record`` and the other commands that write: what was there before is still there, unless asked otherwise."""
 
+import contextlib
 import errno
 import io
 import json
@@ -20,7 +21,8 @@ from armwright.cli import main
 from armwright.cli.lab import DeviceOptions
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.files import SafeFile
-from armwright.lab import Recorder, Stand, read_packets
+from armwright.lab import LabError, Recorder, Stand, read_packets
+from armwright.lab.experiment import experiment_runs
 from armwright.lab.experiment.experiment_file import read_experiment
 from armwright.lab.experiment.experiment_procedure import conduct
 from armwright.lab.lab_export import export
@@ -271,6 +273,21 @@ def test_a_damaged_recording_of_an_experiment_is_neither_evaluated_nor_recorded_
     with pytest.raises(InputError, match=r"byte \d+.*damaged.*; move it away, and --resume records that run again"):
         conduct(experiment, tmp_path, resume=True)
     assert file.read_bytes() == bad
+
+
+def test_a_run_whose_recording_could_not_be_ended_is_told(tmp_path, monkeypatch):
+    """The moves were made, and the disk was full at the end."""
+    run, device, there = read_experiment("stand").runs[0], Device(), tmp_path / "free.mcap"
+    monkeypatch.setattr(experiment_runs, "connect", lambda *_, **__: contextlib.nullcontext())
+    for name in ("_wait_for_sample", "_check_start"):
+        monkeypatch.setattr(experiment_runs, name, lambda *_: None)
+    monkeypatch.setattr(experiment_runs, "_wait_for_devices", lambda *_: device.said.wait(60))
+    monkeypatch.setattr(experiment_runs, "move", lambda *_, **__: None)
+    monkeypatch.setattr(experiment_runs.LabBench, "sources", lambda self: [device])
+    fill_the_disk(monkeypatch, 1)  # the packets can be written, the end cannot
+    with pytest.raises(LabError, match=rf"{os.strerror(errno.ENOSPC)}; {PACKETS} packets are in it"):
+        experiment_runs.make_run(experiment_runs.LabBench("nowhere"), run, there, lambda _: None, lambda _: None)
+    assert not experiment_runs.is_finished(there, run)
 
 
 @pytest.fixture

@@ -229,9 +229,9 @@ def make_run(bench: LabBench, run: ExperimentRun, file: Path, tell: Tell, ready:
         except BaseException:
             _stop(bench)
             raise
-        if recorder.failed:
-            raise LabError(f"{recorder.failed}; {recorder.kept()}")
-        facts[FINISHED] = True
+        facts[FINISHED] = not recorder.failed
+    if recorder.failed:  # perhaps at its very end
+        raise LabError(f"{recorder.failed}; {recorder.kept()}")
     missing = tuple(topic for topic, tally in recorder.tallies.items() if not tally.received)
     tell(f"{run.name}: {recorder.written} packets in {file.name}; " + _losses(recorder))
     return Made(run, file, True, missing)
