@@ -111,7 +111,7 @@ def trials(seeds, whole, outside, folder):
 def test_whatever_a_folder_holds_it_is_refused_in_words_and_leads_nowhere(part, whole, outside, tmp_path):
     pytest.importorskip("duckdb", reason="needs duckdb (extra 'scale')")
     pytest.importorskip("matplotlib", reason="reports need matplotlib (extra 'plot')")
-    trials(range(60 * part, 60 * part + 60), whole, outside, tmp_path / "c")
+    trials(range(40 * part, 40 * part + 40), whole, outside, tmp_path / "c")
 
 
 @pytest.mark.thorough
