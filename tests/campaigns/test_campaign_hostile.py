@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -84,10 +85,8 @@ def everything(folder, *, page):
         lambda: open_store(folder).verify(),
         lambda: open_store(folder).verify(),
     ):
-        try:
+        with contextlib.suppress(ArmwrightError):
             action()
-        except ArmwrightError as error:
-            assert str(error)
 
 
 def trials(seeds, whole, outside, folder):
@@ -152,7 +151,10 @@ def test_no_text_of_a_file_is_imported(kind, copy, evil, tmp_path, capsys):
         assert "no kind" in capsys.readouterr().err
     (tmp_path / "c.toml").write_text(f'kind = "{kind}"\nitems = 3\n')
     for engine in ("serial", "processes"):
-        assert command(["campaign", "run", str(tmp_path / "c.toml"), "--engine", engine, "--out", str(tmp_path / "n")]) == 2
+        assert (
+            command(["campaign", "run", str(tmp_path / "c.toml"), "--engine", engine, "--out", str(tmp_path / "n")])
+            == 2
+        )
         said = capsys.readouterr().err
         assert "no kind" in said and "montecarlo" in said and "armwright.kinds" in said
     with pytest.raises(InputError, match="no kind"):
@@ -210,10 +212,9 @@ def test_folders_that_are_links_are_refused(name, copy, outside):
     shutil.rmtree(copy / name)
     (copy / name).symlink_to(outside)
     before = state_of(outside)
-    for action in (lambda: open_store(copy).verify(), lambda: resume_campaign(copy, engine="serial")):
+    for action in (open_store(copy).verify, lambda: resume_campaign(copy, engine="serial").verify()):
         with pytest.raises(StoreError, match=rf"{name}: is a link; a campaign needs a folder"):
             action()
-            open_store(copy).verify()
     assert state_of(outside) == before
 
 
@@ -221,7 +222,7 @@ def test_a_page_is_not_written_through_a_link_that_nobody_named(copy, outside, t
     pytest.importorskip("matplotlib", reason="reports need matplotlib (extra 'plot')")
     before = state_of(outside)
     (copy / "report.html").symlink_to(outside / "precious")
-    with pytest.raises(StoreError, match="report.html: is a link"):
+    with pytest.raises(StoreError, match=r"report\.html: is a link"):
         campaign_report(copy)
     assert state_of(outside) == before
     assert campaign_report(copy, tmp_path / "named.html")[0].exists()
@@ -288,5 +289,5 @@ def test_rows_that_the_summary_of_a_kind_stumbles_over(tmp_path):
 
     plan, kind = CampaignPlan("judged", 5, 3), replace(JUDGED, summary=stumble)
     store = run_campaign(plan, tmp_path / "c", kind=kind, engine="serial")
-    with pytest.raises(StoreError, match="cannot summarise these rows.*KeyError.*nothing of that name"):
+    with pytest.raises(StoreError, match=r"cannot summarise these rows.*KeyError.*nothing of that name"):
         outcome_tables(store)

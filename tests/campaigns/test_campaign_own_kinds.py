@@ -34,7 +34,7 @@ def workers_find_tests(monkeypatch):
 def test_a_kind_that_is_given_needs_no_name_anywhere(tmp_path, workers_find_tests):
     alone = content(run_campaign(PLAN, tmp_path / "serial", kind=KIND, engine="serial").folder)
     apart = run_campaign(PLAN, tmp_path / "processes", kind=KIND, workers=1, shard=(1, 2)).folder
-    with pytest.raises(StoreError, match="no kind 'faulty'.*armwright.kinds"):
+    with pytest.raises(StoreError, match=r"no kind 'faulty'.*armwright\.kinds"):
         resume_campaign(apart, workers=1)  # the folder's word is not enough
     assert not resume_campaign(apart, kind=KIND, workers=1).missing()
     assert content(apart) == alone
@@ -47,7 +47,9 @@ def test_dask_is_told_where_a_given_kind_is(tmp_path, workers_find_tests):
     pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
     pytest.importorskip("cryptography", reason="needs cryptography (extra 'scale')")
     one = run_campaign(PLAN, tmp_path / "serial", kind=KIND, engine="serial")
-    assert content(run_campaign(PLAN, tmp_path / "dask", kind=KIND, engine="dask", workers=1).folder) == content(one.folder)
+    assert content(run_campaign(PLAN, tmp_path / "dask", kind=KIND, engine="dask", workers=1).folder) == content(
+        one.folder
+    )
 
 
 def test_summaries_of_a_given_kind(tmp_path):
@@ -70,7 +72,7 @@ def test_a_given_kind_is_the_one_of_the_plan(tmp_path):
 def test_a_kind_that_other_processes_cannot_import_is_for_this_one(tmp_path):
     local = replace(KIND)
     assert place_of(KIND) == "support.campaign_kinds:KIND" and place_of(find_kind("montecarlo")) == ""
-    with pytest.raises(InputError, match="other processes cannot import it.*engine serial"):
+    with pytest.raises(InputError, match=r"other processes cannot import it.*engine serial"):
         run_campaign(PLAN, tmp_path / "c", kind=local, workers=1)
     assert not (tmp_path / "c" / "campaign.json").exists()
     assert not run_campaign(PLAN, tmp_path / "c", kind=local, engine="serial").missing()

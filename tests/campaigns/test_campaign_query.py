@@ -188,8 +188,10 @@ def test_whatever_comes_back_can_be_written_and_read(value):
 
 def test_exact_values_stay_exact():
     for value in (Decimal("0.1"), UUID(int=5), date(2024, 2, 29), time(1, 2), datetime(2024, 2, 29, tzinfo=UTC)):
-        assert type(value)(json_value(value)) == value if isinstance(value, Decimal | UUID) else (
-            type(value).fromisoformat(json_value(value)) == value
+        assert (
+            type(value)(json_value(value)) == value
+            if isinstance(value, Decimal | UUID)
+            else (type(value).fromisoformat(json_value(value)) == value)
         )
     assert timedelta(seconds=json_value(timedelta(days=3, milliseconds=5))) == timedelta(days=3, milliseconds=5)
     assert bytes.fromhex(json_value(b"\x00\xff")) == b"\x00\xff"

@@ -107,7 +107,7 @@ def test_what_is_no_address(address):
 def test_plain_connections_need_the_option_that_says_so(host):
     """Loopback as well: every user of a machine reaches it."""
     check_address(f"tls://{host}:8786")
-    with pytest.raises(InputError, match="whoever reaches it can run code as you.*--insecure"):
+    with pytest.raises(InputError, match=r"whoever reaches it can run code as you.*--insecure"):
         check_address(f"tcp://{host}:8786")
     check_address(f"tcp://{host}:8786", insecure=True)
 

@@ -100,9 +100,11 @@ def test_every_listener_asks_for_the_certificate_of_this_cluster(certificate, ve
         (tmp_path / "both.pem").write_text(made.tls_client_key + made.tls_client_cert)
         context.load_cert_chain(tmp_path / "both.pem")
     for address in listeners(cluster[0]):
-        with pytest.raises((ssl.SSLError, ConnectionError)):
-            if answer(address, b"x", context) == b"":
-                raise ConnectionError("closed without a word")
+        try:
+            found = answer(address, b"x", context)
+        except (ssl.SSLError, ConnectionError):
+            continue
+        assert found == b"", (address, found)  # closed without a word
 
 
 @pytest.mark.parametrize("scheme", ["tcp", "tls"])
@@ -135,7 +137,7 @@ def test_a_plain_scheduler_is_warned_of(tmp_path, monkeypatch):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # nobody listens there, and nobody will
         options = {"engine": "dask", "workers": 1, "scheduler": f"tcp://127.0.0.1:{unused.getsockname()[1]}"}
-        with pytest.raises(InputError, match="whoever reaches it can run code as you.*--insecure"):
+        with pytest.raises(InputError, match=r"whoever reaches it can run code as you.*--insecure"):
             run_campaign(plan, tmp_path / "c", **options)
         with pytest.warns(ArmwrightWarning, match="whoever reaches it can run code as you"):  # noqa: SIM117
             with pytest.raises(InputError, match="no connection"):

@@ -21,7 +21,19 @@ ODD = (
 FIELDS = ("format", "plan", "digest", "prepared", "canary")
 PLAN = ("kind", "seed", "items", "chunk", "limit", "settings", "more")
 SETTINGS = ("robot", "duration", "payload", "friction", "colour")
-TEXTS = (b"", b"{", b"[" * 100_000, b"[]", b"null", b'"x"', b"{}" * 9, b"\xff\xfe", b"9" * 5000, b'{"format": 2}', b"\x00")
+TEXTS = (
+    b"",
+    b"{",
+    b"[" * 100_000,
+    b"[]",
+    b"null",
+    b'"x"',
+    b"{}" * 9,
+    b"\xff\xfe",
+    b"9" * 5000,
+    b'{"format": 2}',
+    b"\x00",
+)
 
 
 def meddle(folder, outside, seed):

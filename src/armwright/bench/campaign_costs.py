@@ -25,10 +25,11 @@ from typing import Any
 
 from armwright.bench.bench_figures import figure, insert
 from armwright.campaigns import CampaignPlan, Kind, item_rng, open_store
+from armwright.campaigns.campaign_query import ask
 from armwright.campaigns.chunk_file import arrow, chunk_of
 from armwright.campaigns.store import Store, create_store
-from armwright.campaigns.campaign_query import ask
 from armwright.campaigns.work import WORKER_START_SECONDS
+from armwright.packages import need
 
 WORKERS = 2
 FEW_CHUNKS, MANY_CHUNKS = 100, 2100  # empty chunks: their difference is free of the cost of starting
@@ -185,10 +186,8 @@ def measured(*words: Any) -> dict[str, float]:
 
 def keys_in(folder: Path) -> tuple[str, str]:
     """Write a certificate, which is its own authority, and its key into a new folder of this user alone."""
-    from distributed import Security
-
     folder.mkdir(mode=0o700)
-    made = Security.temporary()
+    made = need("distributed", "scale", "a campaign of dask").Security.temporary()
     for name, text in (("cert.pem", made.tls_client_cert), ("key.pem", made.tls_client_key)):
         (folder / name).write_text(text)
     return str(folder / "cert.pem"), str(folder / "key.pem")

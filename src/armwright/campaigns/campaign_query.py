@@ -97,8 +97,8 @@ def json_value(value: Any) -> Any:
     """Return a value of an answer as JSON has it.
 
     Numbers, texts, truth values and missing values stay as they are. Decimals are texts with all their digits, dates
-    and times texts of ISO 8601, intervals seconds (a month counts 30 days), blobs texts in hexadecimal, structs and maps
-    objects, lists lists; anything else is its text. Where JSON is printed, NaN and infinities become null.
+    and times texts of ISO 8601, intervals seconds (a month counts 30 days), blobs texts in hexadecimal, structs and
+    maps objects, lists lists; anything else is its text. Where JSON is printed, NaN and infinities become null.
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value

@@ -112,7 +112,9 @@ def rows_of(content: bytes, kind: Kind, digest: str, first: int, last: int) -> A
     """Return the rows in the content of a chunk's file, checked, or raise `ChunkError`."""
     try:
         file = _parquet().ParquetFile(arrow().BufferReader(content), page_checksum_verification=True)
-        check_footer(file.schema_arrow, file.metadata.num_rows, kind, digest, first, last)  # before anything is unpacked
+        check_footer(
+            file.schema_arrow, file.metadata.num_rows, kind, digest, first, last
+        )  # before anything is unpacked
         table = file.read()
     except ChunkError:
         raise

@@ -86,8 +86,8 @@ def find_kind(name: str) -> Kind:
 
     def refuse(valid: str) -> InputError:
         return InputError(
-            f"no kind {name!r:.60}; known: {valid}. A kind of your own is an entry point {KINDS.group!r} of an installed "
-            "package, or given to run_campaign in Python"
+            f"no kind {name!r:.60}; known: {valid}. A kind of your own is an entry point {KINDS.group!r} of an "
+            "installed package, or given to run_campaign in Python"
         )
 
     return _checked(KINDS.find(name, refuse), name)

@@ -7,8 +7,9 @@
     set-aside/               files that `verify` found damaged or foreign
 
 A chunk is there whole or not at all (`campaign_files`). The content of its file is that of `chunk_file`. A folder may
-come from anybody: its plan says a kind's name and no more, and every file is checked before it is believed. `refusal` and `accepted` carry the reason why another process could not begin as bytes: errors of
-Armwright keep their class, anything else stays a defect.
+come from anybody: its plan says a kind's name and no more, and every file is checked before it is believed. `refusal`
+and `accepted` carry the reason why another process could not begin as bytes: errors of Armwright keep their class,
+anything else stays a defect.
 """
 
 from __future__ import annotations

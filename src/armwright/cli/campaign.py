@@ -139,7 +139,9 @@ class HostOptions:
     tls_ca: Annotated[Path | None, _pem("--tls-ca", "Certificate of the authority, for tls://.")] = None
     tls_cert: Annotated[Path | None, _pem("--tls-cert", "This host's certificate.")] = None
     tls_key: Annotated[Path | None, _pem("--tls-key", "Its key.")] = None
-    insecure: Annotated[bool, typer.Option("--insecure", help="Allow plain tcp://: whoever reaches it runs code.")] = False
+    insecure: Annotated[bool, typer.Option("--insecure", help="Allow plain tcp://: whoever reaches it runs code.")] = (
+        False
+    )
 
 
 WHERE = names_of(ENGINES, {name: entry.help for name, entry in ENGINES.entries.items()})

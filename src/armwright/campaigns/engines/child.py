@@ -2,7 +2,8 @@
 """The child's end of `processes`: a fresh interpreter that prepares a campaign, or computes chunks for its parent.
 
 Only bytes cross the pipe: the plan's text, what was prepared, pairs of numbers, files. Nothing is unpickled here. Where
-a kind that has no name of its own is found, is the word of the parent's program. The child leaves when the parent is gone; the parent ends a child that takes too long.
+a kind that has no name of its own is found, is the word of the parent's program. The child leaves when the parent is
+gone; the parent ends a child that takes too long.
 """
 
 from __future__ import annotations

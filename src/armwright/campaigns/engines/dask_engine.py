@@ -4,7 +4,8 @@
 `dask` computes chunks; `serve_scheduler` makes this host's workers, one process each, bound to the address that they
 are given. Whoever reaches a dask scheduler or worker can run code there (`check_address`, `security_of`): only the name
 of `chunk_bytes`, texts, integers and bytes go over dask's wire, and that wire is TLS, on loopback as well, unless the
-caller allows a plain one. The cluster on this machine is that of `dask_nodes`. Chunks whose workers died are left to the end, and to processes of this machine, which find the guilty item.
+caller allows a plain one. The cluster on this machine is that of `dask_nodes`. Chunks whose workers died are left to
+the end, and to processes of this machine, which find the guilty item.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from armwright.packages import need
 
 if TYPE_CHECKING:
     from distributed import Security
-
 
 
 def check_address(address: str, *, insecure: bool = False) -> None:
@@ -263,12 +263,13 @@ def _towards(address: str) -> str:
 async def _serve(
     address: str, host: str, count: int, security: Security | None, ready: Callable[[str, int], None]
 ) -> None:
-    from armwright.campaigns.engines.dask_nodes import Nanny, nanny_options, private_scratch
+    from armwright.campaigns.engines.dask_nodes import nanny_options, private_scratch
 
+    distributed = need("distributed", "scale", "campaign worker")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is reported below
     with private_scratch():
         options = nanny_options(f"{urlsplit(address).scheme}://", host, security)
-        nannies = [Nanny(address, death_timeout=WORKER_START_SECONDS, **options) for _ in range(count)]
+        nannies = [distributed.Nanny(address, death_timeout=WORKER_START_SECONDS, **options) for _ in range(count)]
         try:
             try:
                 await asyncio.wait_for(asyncio.gather(*nannies), WORKER_START_SECONDS)

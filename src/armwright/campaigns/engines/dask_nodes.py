@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from distributed import Nanny, Scheduler, SpecCluster, Worker
+from distributed import Scheduler, Worker
 
 from armwright.packages import need
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from distributed import Security
 
 
-class SchedulerWithoutPages(Scheduler):  # type: ignore[misc]
+class SchedulerWithoutPages(Scheduler):  # type: ignore[misc, unused-ignore]
     """A scheduler that listens for workers and clients only."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         """Start none."""
 
 
-class WorkerWithoutPages(Worker):  # type: ignore[misc]
+class WorkerWithoutPages(Worker):  # type: ignore[misc, unused-ignore]
     """A worker that listens for its scheduler and other workers only."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
@@ -68,9 +68,10 @@ def private_scratch() -> Iterator[None]:
 def local_cluster(workers: int) -> Iterator[Any]:
     """Start a cluster on loopback under TLS, with a certificate that lives as long as the cluster."""
     need("cryptography", "scale", "engine dask on this machine")
-    security = need("distributed", "scale", "engine dask").Security.temporary()
+    distributed = need("distributed", "scale", "engine dask")
+    security = distributed.Security.temporary()
     with private_scratch():
-        worker = {"cls": Nanny, "options": nanny_options("tls://", "127.0.0.1", security)}
+        worker = {"cls": distributed.Nanny, "options": nanny_options("tls://", "127.0.0.1", security)}
         scheduler = {
             "cls": SchedulerWithoutPages,
             "options": {
@@ -81,8 +82,8 @@ def local_cluster(workers: int) -> Iterator[Any]:
                 "dashboard": False,
             },
         }
-        with SpecCluster(
-            workers={k: worker for k in range(workers)},
+        with distributed.SpecCluster(
+            workers=dict.fromkeys(range(workers), worker),
             scheduler=scheduler,
             worker=worker,
             security=security,
