@@ -10,6 +10,7 @@ import shutil
 import socket
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -19,6 +20,7 @@ from armwright.campaigns.campaign_report import campaign_report
 from armwright.campaigns.summary import outcome_tables, record_item
 from armwright.cli.app import run as command
 from armwright.errors import ArmwrightError, DescriptionError, InputError
+from support.campaign_kinds import JUDGED
 from support.hostile_folders import meddle, state_of
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
@@ -280,10 +282,6 @@ def test_chunks_of_a_shorter_campaign_are_not_counted_twice(copy):
 
 
 def test_rows_that_the_summary_of_a_kind_stumbles_over(tmp_path):
-    from dataclasses import replace
-
-    from support.campaign_kinds import JUDGED
-
     def stumble(table):
         raise KeyError("nothing of that name")
 

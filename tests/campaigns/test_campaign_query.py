@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from datetime import UTC, date, datetime, time, timedelta
@@ -20,6 +21,7 @@ from armwright.campaigns.campaign_query import ask, cell, json_rows, json_value
 from armwright.cli.app import run as command
 from armwright.cli.output import as_json
 from armwright.errors import InputError
+from support.campaign_kinds import JUDGED
 from support.plugged_kinds import plugged_kinds  # noqa: F401 - a fixture of all tests here
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
@@ -45,8 +47,6 @@ def test_questions_are_answered(folder):
 
 
 def _columns():
-    from support.campaign_kinds import JUDGED
-
     return list(JUDGED.schema)
 
 
@@ -198,8 +198,6 @@ def test_exact_values_stay_exact():
 
 
 def test_rows_that_are_damaged_foreign_or_pipes_are_named(folder, tmp_path):
-    import shutil
-
     copy = tmp_path / "c"
     shutil.copytree(folder, copy)
     victim = copy / "rows" / "000000010-000000019.parquet"

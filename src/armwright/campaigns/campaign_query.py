@@ -80,7 +80,7 @@ def _check(duckdb: Any, base: Any, sql: str) -> None:
             raise InputError(f"query: table function {name!r:.60} is refused; valid: {', '.join(sorted(ROW_MAKERS))}")
 
 
-def _table_functions(tree: Any) -> Iterator[str]:
+def _table_functions(tree: object) -> Iterator[str]:
     """Yield the names of all functions that stand where a table can."""
     waiting = [tree]
     while waiting:
@@ -93,7 +93,7 @@ def _table_functions(tree: Any) -> Iterator[str]:
             waiting.extend(node)
 
 
-def json_value(value: Any) -> Any:
+def json_value(value: object) -> object:
     """Return a value of an answer as JSON has it.
 
     Numbers, texts, truth values and missing values stay as they are. Decimals are texts with all their digits, dates
@@ -117,7 +117,7 @@ def json_value(value: Any) -> Any:
     return str(value)
 
 
-def _key(key: Any) -> str:
+def _key(key: object) -> str:
     found = json_value(key)
     return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
 
@@ -130,7 +130,7 @@ def json_rows(names: list[str], rows: list[tuple[Any, ...]]) -> list[dict[str, A
     return [dict(zip(names, map(json_value, row), strict=True)) for row in rows]
 
 
-def cell(value: Any) -> Any:
+def cell(value: object) -> object:
     """Return a value of an answer for a table: as `json_value`, with lists and objects as one text."""
     found = json_value(value)
     return json.dumps(found, ensure_ascii=False) if isinstance(found, dict | list) else found

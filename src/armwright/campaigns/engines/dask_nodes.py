@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 class SchedulerWithoutPages(Scheduler):  # type: ignore[misc, unused-ignore]
     """A scheduler that listens for workers and clients only."""
 
-    def start_http_server(self, *_: Any, **__: Any) -> None:
+    def start_http_server(self, *_: object, **__: object) -> None:
         """Start none."""
 
 
 class WorkerWithoutPages(Worker):  # type: ignore[misc, unused-ignore]
     """A worker that listens for its scheduler and other workers only."""
 
-    def start_http_server(self, *_: Any, **__: Any) -> None:
+    def start_http_server(self, *_: object, **__: object) -> None:
         """Start none."""
 
 
