@@ -1,25 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sockets of the lab: one thread listens and reads; whoever publishes writes, and never waits.
+"""Sockets of the lab. `Network.serve` does a bounded piece of work and never waits; the tick of the clock calls it.
 
-A client that does not read is dropped when more than `MOST_PENDING` bytes wait for it.
+What is published comes first in a tick. Then every client that has sent something gets its turn, one message after the
+other in turns, until `STEPS_PER_TICK` or the processor time of the tick are used up. The rest waits: in the client's
+own buffer of one message and `RECEIVED_BYTES`, and behind it in the system's, which stops the client (TCP) or loses
+what does not fit (UDP). A flood therefore costs the others nothing but their turns.
+
+There are `MOST_CLIENTS` places. A new client gets the place of another if all are taken: see `Connection.worth`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import selectors
 import socket
+import sys
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from armwright.errors import ArmwrightError, InputError
-from armwright.lab.lab_clock import PRIORITY, real_time
 
-MOST_PENDING = 2 << 20
+MOST_PENDING = 2 << 20  # bytes that wait to be sent to one client before it is dropped: two seconds at the fullest rate
+MOST_UNREAD = 1 << 16  # bytes that wait to be sent to one client before nothing more is taken from it
 MOST_CLIENTS = 64
-RECEIVED_BYTES = 1 << 16
-LOOK_ROUND = 0.5  # [s] after which clients that do not read are dropped at the latest
+RECEIVED_BYTES = 4096  # that are taken from a socket at once
+SENT_BYTES = 1 << 16  # that the system keeps for a client: one that does not read shows within seconds
+STEPS_PER_TICK = 32  # messages or parts of messages that one tick handles for all clients together
+DATAGRAMS_PER_TICK = 32  # that one tick takes from each UDP port
+SERVED_SECONDS = 4e-4  # [s] of processor time that a tick may give to clients: a fifth of 2 ms
+MOST_DEBT = 0.05  # [s] of processor time over that, which the ticks that follow save again
+ACTIVE_WITHIN = 2.0  # [s] since a sign of life, in which a client counts as active
+WAITING_CLIENTS = 128  # that the system keeps until they are accepted, one a tick
+KEEPALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPALIVE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
+"""[s] of silence before a client's system is asked, [s] between questions, questions: a dead one goes after 11 s."""
+UNACKNOWLEDGED_MS = 10_000  # [ms] after which sent bytes that nobody acknowledges end a connection (Linux)
+RECEIVE_ERRORS = 11  # Linux' IP_RECVERR: a datagram that nobody took is reported with its address
 
 
 class LabError(ArmwrightError):
@@ -29,30 +48,41 @@ class LabError(ArmwrightError):
 class Talk(Protocol):
     """The protocol of one connection."""
 
-    def receive(self, data: bytes) -> bytes:
-        """Take bytes, return answers; any exception ends the connection."""
+    def take(self, buffer: bytearray) -> bytes | None:
+        """Take one message, or a bounded part of one, off the front of what has arrived; return the answer to it.
+
+        None says that no whole message is there yet. `EOFError` ends the connection when all answers are sent, any
+        other exception at once. The time that it takes must be bounded; so must what it leaves in the buffer.
+        """
 
 
 class Connection:
-    """One client: its socket, what waits to be sent, its protocol.
+    """One client: its socket, what has arrived, what waits to be sent, its protocol.
 
     Attributes:
-        port: on which it came. talk: the protocol's state. open: whether it still is. dropped: why it was closed.
+        sock: its socket. port: on which it came. talk: the protocol's state. open: whether it still is.
+        dropped: why it was closed. more: whether what has arrived may hold a message. ending: whether it closes when
+        all is sent. turn: when it was served last.
     """
 
-    def __init__(self, sock: socket.socket, port: str, talk: Talk, lock: threading.RLock) -> None:
-        self._sock, self.port, self.talk, self._lock = sock, port, talk, lock
-        self._pending = bytearray()
+    def __init__(
+        self, sock: socket.socket, port: str, talk: Talk, lock: threading.RLock, greeting: bytes = b""
+    ) -> None:
+        self.sock, self.port, self.talk, self._lock = sock, port, talk, lock
+        with contextlib.suppress(OSError):  # that it took the greeting shows nothing yet
+            sock.send(greeting)
+        self._arrived, self._pending = bytearray(), bytearray()
         self.open, self.dropped = True, ""
+        self.more = self.ending = False
+        self.turn = 0
+        self._came, self._heard, self._took = time.monotonic(), -math.inf, -math.inf
 
     def send(self, data: bytes) -> None:
         """Send as much as goes without waiting; keep the rest for `flush`."""
         with self._lock:
-            if not self.open:
-                return
-            if data:
+            if self.open and data:
                 self._pending += data
-            self.flush()
+                self.flush()
 
     def flush(self) -> None:
         """Try to send what waits."""
@@ -60,35 +90,87 @@ class Connection:
             if not (self.open and self._pending):
                 return
             try:
-                sent = self._sock.send(self._pending)
+                sent = self.sock.send(self._pending)
                 del self._pending[:sent]
             except (BlockingIOError, InterruptedError):
                 pass
             except OSError as error:
                 self.open, self.dropped = False, f"{error.strerror}"
-            if len(self._pending) > MOST_PENDING:
+            if not self._pending:
+                self._took = time.monotonic()
+            elif len(self._pending) > MOST_PENDING:
                 self.open, self.dropped = False, "does not read"
+
+    @property
+    def done(self) -> bool:
+        """Return whether nothing more will be said and everything has been sent."""
+        return self.ending and not self._pending
+
+    @property
+    def listens(self) -> bool:
+        """Return whether something may be taken from it: it is open, and reads its answers."""
+        return self.open and not self.ending and len(self._pending) < MOST_UNREAD
+
+    @property
+    def worth(self) -> tuple[bool, float]:
+        """Return whether it is active, and its last sign of life [s]; the least gives its place to a newcomer.
+
+        Active is who sent something, or took all that was sent to it, within `ACTIVE_WITHIN`.
+        """
+        takes = self._took if not self._pending else -math.inf
+        active = max(self._heard, takes) > time.monotonic() - ACTIVE_WITHIN
+        return active, max(self._came, self._heard, self._took)
+
+    def read(self) -> None:
+        """Take what has arrived, `RECEIVED_BYTES` at most."""
+        try:
+            data = self.sock.recv(RECEIVED_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self.open, self.dropped = False, str(error.strerror)
+            return
+        if not data:
+            self.open = False
+            return
+        self._heard, self.more = time.monotonic(), True
+        self._arrived += data
+
+    def step(self) -> None:
+        """Let the protocol take one message; its answer waits for `flush`."""
+        try:
+            answer = self.talk.take(self._arrived)
+        except EOFError:
+            self.ending = True
+        except Exception as error:  # noqa: BLE001 - whatever a client sends, only that client ends
+            self.open, self.dropped = False, f"{type(error).__name__}: {error}"
+        else:
+            self.more = answer is not None
+            self._pending += answer or b""
+
+
+@dataclass(frozen=True)
+class Datagrams:
+    """Who gets the datagrams of a UDP port, and who is told of addresses at which nobody listens any more."""
+
+    receive: Callable[[bytes, Any], None]
+    gone: Callable[[Any], None]
 
 
 class Network:
-    """Listening sockets, their connections, and the thread that reads.
+    """Listening sockets and their connections.
 
     Attributes:
         lock: taken around every call into a protocol. dropped: clients that were cut off, with reasons (last 100).
     """
 
-    def __init__(self, lock: threading.RLock | None = None, *, fifo: bool = False) -> None:
-        self._fifo = fifo
+    def __init__(self, lock: threading.RLock | None = None) -> None:
         self.lock = lock if lock is not None else threading.RLock()
         self._selector = selectors.DefaultSelector()
         self._connections: dict[socket.socket, Connection] = {}
         self._makers: dict[socket.socket, tuple[str, Callable[[], tuple[Talk, bytes]]]] = {}
-        self._datagrams: dict[socket.socket, Callable[[bytes, Any], None]] = {}
-        self._wake, self._waker = socket.socketpair()
-        self._wake.setblocking(False)
-        self._selector.register(self._wake, selectors.EVENT_READ)
-        self._thread = threading.Thread(target=self._run, name="lab network", daemon=True)
-        self._end = False
+        self._datagrams: dict[socket.socket, Datagrams] = {}
+        self._turn, self._credit = 0, 0.0
         self.dropped: list[str] = []
 
     def listen(self, host: str, port: int, name: str, make: Callable[[], tuple[Talk, bytes]]) -> int:
@@ -97,7 +179,7 @@ class Network:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((host, port))
-            sock.listen(16)
+            sock.listen(WAITING_CLIENTS)
         except OSError as error:
             sock.close()
             raise InputError(f"lab: {host}:{port} ({name}) cannot be opened: {error.strerror}") from error
@@ -106,8 +188,13 @@ class Network:
         self._selector.register(sock, selectors.EVENT_READ)
         return int(sock.getsockname()[1])
 
-    def datagrams(self, host: str, port: int, receive: Callable[[bytes, Any], None]) -> socket.socket:
-        """Open a UDP port; every datagram goes to `receive(data, address)`. Returns the socket, for sending."""
+    def datagrams(
+        self, host: str, port: int, receive: Callable[[bytes, Any], None], gone: Callable[[Any], None]
+    ) -> socket.socket:
+        """Open a UDP port; every datagram goes to `receive(data, address)`. Returns the socket, for sending.
+
+        `gone(address)` is called where the other system says that nobody listens there (Linux; elsewhere never).
+        """
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             sock.bind((host, port))
@@ -115,13 +202,11 @@ class Network:
             sock.close()
             raise InputError(f"lab: udp {host}:{port} cannot be opened: {error.strerror}") from error
         sock.setblocking(False)
-        self._datagrams[sock] = receive
+        if sys.platform == "linux":
+            sock.setsockopt(socket.IPPROTO_IP, RECEIVE_ERRORS, 1)
+        self._datagrams[sock] = Datagrams(receive, gone)
         self._selector.register(sock, selectors.EVENT_READ)
         return sock
-
-    def start(self) -> None:
-        """Begin to accept and read."""
-        self._thread.start()
 
     def connections(self, *ports: str) -> list[Connection]:
         """Return the connections that are open, on the named ports."""
@@ -131,39 +216,57 @@ class Network:
         """Cut clients off: a fault for tests."""
         for connection in self.connections(*ports):
             connection.open, connection.dropped = False, "fault"
-        self._waker.send(b"x")
 
     def close(self) -> None:
-        """End the thread and every socket."""
-        self._end = True
-        self._waker.send(b"x")
-        if self._thread.ident is not None:
-            self._thread.join()
+        """End every socket. Nobody may serve any more."""
         for sock in list(self._connections):
             self._drop(sock)
-        for sock in (*self._makers, *self._datagrams, self._wake, self._waker):
+        for sock in (*self._makers, *self._datagrams):
             sock.close()
         self._selector.close()
 
-    def _run(self) -> None:
-        if self._fifo:
-            real_time(PRIORITY - 1)
-        while not self._end:
-            for key, _ in self._selector.select(timeout=LOOK_ROUND):
-                sock = key.fileobj
-                assert isinstance(sock, socket.socket)
-                if sock is self._wake:
-                    with contextlib.suppress(BlockingIOError):
-                        self._wake.recv(100)
-                elif sock in self._makers:
-                    self._accept(sock)
-                elif sock in self._datagrams:
-                    self._datagram(sock)
-                elif sock in self._connections:
-                    self._read(sock)
-            for sock, connection in list(self._connections.items()):
-                if not connection.open:
-                    self._drop(sock)
+    def serve(self, seconds: float = SERVED_SECONDS) -> None:
+        """Send what waits, accept one client, read and answer as much as a tick may; never wait.
+
+        Args:
+            seconds: processor time for it [s]; what goes beyond is saved later. One piece is always done first.
+        """
+        self._credit = min(seconds, self._credit + seconds)
+        if self._credit > 0.0:
+            begun = time.thread_time()
+            self._answer(begun + self._credit)
+            self._credit = max(self._credit - (time.thread_time() - begun), -MOST_DEBT)
+        for sock, connection in list(self._connections.items()):
+            connection.flush()
+            if not connection.open or connection.done:
+                self._drop(sock)
+
+    def _answer(self, until: float) -> None:
+        """Accept and answer until so much processor time of this thread has passed."""
+        ready = {key.fileobj for key, _ in self._selector.select(timeout=0)}
+        for sock in ready & self._datagrams.keys():
+            assert isinstance(sock, socket.socket)
+            self._take_datagrams(sock)
+        waiting = [sock for sock in self._makers if sock in ready]
+        if waiting:
+            self._accept(waiting[self._turn % len(waiting)])  # another port every time
+        self._turn += 1
+        busy = [c for sock, c in self._connections.items() if c.listens and (c.more or sock in ready)]
+        busy.sort(key=lambda connection: connection.turn)
+        for steps in range(STEPS_PER_TICK):
+            if not busy or (steps and time.thread_time() > until):
+                return
+            connection = busy.pop(0)
+            self._turn += 1
+            connection.turn = self._turn
+            if not connection.more and connection.sock in ready:
+                ready.discard(connection.sock)
+                connection.read()
+            if connection.more and connection.open:
+                with self.lock:
+                    connection.step()
+            if connection.listens and (connection.more or connection.sock in ready):
+                busy.append(connection)
 
     def _accept(self, listening: socket.socket) -> None:
         try:
@@ -171,44 +274,30 @@ class Network:
         except OSError:
             return
         if len(self._connections) >= MOST_CLIENTS:
-            sock.close()
-            return
-        sock.setblocking(False)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            least = min(self._connections.values(), key=lambda connection: connection.worth)
+            least.open, least.dropped = False, "silent longest, and another came"
+            self._drop(least.sock)
+        _prepare(sock)
         name, make = self._makers[listening]
         with self.lock:
             talk, greeting = make()
-            connection = Connection(sock, name, talk, self.lock)
-            self._connections[sock] = connection
-            connection.send(greeting)
+            self._connections[sock] = Connection(sock, name, talk, self.lock, greeting)
         self._selector.register(sock, selectors.EVENT_READ)
 
-    def _read(self, sock: socket.socket) -> None:
-        connection = self._connections[sock]
-        try:
-            data = sock.recv(RECEIVED_BYTES)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError as error:
-            data, connection.dropped = b"", str(error.strerror)
-        if not data:
-            connection.open = False
-            return
-        with self.lock:
+    def _take_datagrams(self, sock: socket.socket) -> None:
+        to = self._datagrams[sock]
+        for _ in range(DATAGRAMS_PER_TICK):
             try:
-                connection.send(connection.talk.receive(data))
-            except EOFError:
-                connection.open = False
-            except Exception as error:  # noqa: BLE001 - whatever a client sends, only that client ends
-                connection.open, connection.dropped = False, f"{type(error).__name__}: {error}"
-
-    def _datagram(self, sock: socket.socket) -> None:
-        try:
-            data, address = sock.recvfrom(RECEIVED_BYTES)
-        except OSError:
-            return
-        with self.lock, contextlib.suppress(Exception):
-            self._datagrams[sock](data, address)
+                data, address = sock.recvfrom(RECEIVED_BYTES)
+            except BlockingIOError:
+                break
+            except OSError:  # of something sent earlier; the queue of errors knows to whom
+                continue
+            with self.lock, contextlib.suppress(Exception):
+                to.receive(data, address)
+        for address in _unreachable(sock):
+            with self.lock:
+                to.gone(address)
 
     def _drop(self, sock: socket.socket) -> None:
         connection = self._connections.pop(sock)
@@ -222,3 +311,25 @@ class Network:
         if closed is not None:
             with self.lock:
                 closed()
+
+
+def _prepare(sock: socket.socket) -> None:
+    """Set an accepted socket up: it never waits, sends at once, and notices that its client has died."""
+    sock.setblocking(False)
+    options = [(socket.SOL_SOCKET, "SO_KEEPALIVE", 1), (socket.SOL_SOCKET, "SO_SNDBUF", SENT_BYTES)]
+    options += [(socket.IPPROTO_TCP, name, value) for name, value in KEEPALIVE.items()]
+    options += [(socket.IPPROTO_TCP, "TCP_NODELAY", 1), (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", UNACKNOWLEDGED_MS)]
+    for level, name, value in options:
+        if hasattr(socket, name):  # systems differ in what they can set
+            with contextlib.suppress(OSError):
+                sock.setsockopt(level, getattr(socket, name), value)
+
+
+def _unreachable(sock: socket.socket) -> list[Any]:
+    """Return addresses to which datagrams could not be delivered, as far as the system says so."""
+    found: list[Any] = []
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # no more of them
+            while len(found) < DATAGRAMS_PER_TICK:
+                found.append(sock.recvmsg(0, 0, socket.MSG_ERRQUEUE)[3])
+    return found

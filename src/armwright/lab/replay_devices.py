@@ -7,7 +7,6 @@ the wire again: an ATI Net F/T on UDP and HTTP, an Xsens MTi on a pseudo-termina
 
 from __future__ import annotations
 
-import contextlib
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,62 +17,46 @@ from armwright.errors import InputError
 from armwright.lab.lab_clock import Clock
 from armwright.lab.net import Network
 from armwright.lab.packets import Packet, Recorded, read_packets, recipe_from
+from armwright.lab.rdt_streams import RdtStreams
 from armwright.lab.sources import ASSUMED
 from armwright.lab.virtual_sensors import Terminal
 from armwright.lab.wire import netft, xsens
-from armwright.lab.wire.dashboard import BANNER
+from armwright.lab.wire.dashboard import BANNER, MOST_DASHBOARD_LINE
 from armwright.lab.wire.rtde import RtdeConnection
+from armwright.lab.wire.text_lines import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from armwright.lab.wire.rtde import Recipe
 
-MOST_LISTENERS = 8
-
 
 class ReplayedFt:
     """Sends recorded RDT records, bit by bit, to whoever asked for a stream; its page is the recorded one.
 
     Attributes:
-        rdt_port, http_port: numbers. sent: records so far.
+        rdt_port, http_port: numbers.
     """
 
     def __init__(self, network: Network, host: str, rdt_port: int, http_port: int, facts: Mapping[str, str]) -> None:
         page = facts.get("netftapi2.xml") or _page(facts)
         self.http_port = network.listen(host, http_port, "ft http", lambda: (netft.HttpConnection(page.encode()), b""))
-        self._socket = network.datagrams(host, rdt_port, self._asked)
-        self.rdt_port = int(self._socket.getsockname()[1])
-        self._left: dict[Any, int] = {}  # address → records left, or -1
-        self.sent = 0
+        self._streams = RdtStreams(network, host, rdt_port)
+        self.rdt_port = self._streams.port
 
-    def _asked(self, data: bytes, address: object) -> None:
-        if len(data) != netft.REQUEST.size:
-            return
-        magic, command, count = netft.REQUEST.unpack(data)
-        if magic != netft.MAGIC:
-            return
-        if command == netft.STOP:
-            self._left.pop(address, None)
-        may = address in self._left or len(self._left) < MOST_LISTENERS
-        if may and command in (netft.START_REALTIME, netft.START_BUFFERED, netft.START_MULTI):
-            self._left[address] = count or -1
+    @property
+    def sent(self) -> int:
+        """Return the records so far, to all clients."""
+        return self._streams.sent
 
     @property
     def heard(self) -> bool:
         """Return whether anybody listens."""
-        return bool(self._left)
+        return bool(self._streams)
 
     def send(self, record: bytes) -> None:
         """Send one record to all."""
-        for address, left in list(self._left.items()):
-            with contextlib.suppress(OSError):
-                self._socket.sendto(record, address)
-                self.sent += 1
-            if left == 1:
-                del self._left[address]
-            elif left > 0:
-                self._left[address] = left - 1
+        self._streams.send(lambda _: record)
 
 
 def _page(facts: Mapping[str, str]) -> str:
@@ -124,17 +107,17 @@ MOST_RATE = 1e6  # [1/s] of a device: above what any wire carries
 class _Listener:
     """A port that only sends."""
 
-    def receive(self, data: bytes) -> bytes:
+    def take(self, buffer: bytearray) -> None:
         """Ignore everything: nothing that is said to a recording has an effect."""
-        return b""
+        buffer.clear()
 
 
 class _Dashboard:
     """Gives the same answer to everything."""
 
-    def receive(self, data: bytes) -> bytes:
+    def take(self, buffer: bytearray) -> bytes | None:
         """Answer one line for each."""
-        return b"This is a recording\n" * data.count(b"\n")
+        return None if first_line(buffer, MOST_DASHBOARD_LINE) is None else b"This is a recording\n"
 
 
 class _Host:
@@ -255,8 +238,7 @@ class Replay:
                 self._begun = not self._wait or (all(heard) if self._together else any(heard))
             if self._begun and not self.done:
                 self._play()
-        for connection in self.network.connections():
-            connection.flush()
+        self.network.serve()
 
     def _play(self) -> None:
         """Send what is due by now."""
@@ -296,7 +278,6 @@ class Replay:
             self.imu.close()
 
     def __enter__(self) -> Replay:
-        self.network.start()
         self.clock.start()
         return self
 

@@ -17,7 +17,7 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.lab.controller.controller import CONTROLLER_TICK, Controller
 from armwright.lab.controller.published import realtime_packet, values
-from armwright.lab.controller.script_programs import run_text
+from armwright.lab.controller.script_programs import run_script
 from armwright.lab.lab_clock import Clock
 from armwright.lab.lab_plant import LabPlant
 from armwright.lab.net import Connection, Network
@@ -120,6 +120,7 @@ class Segmentation:
 
 PORTS = {"primary": 30001, "secondary": 30002, "realtime": 30003, "rtde": 30004, "dashboard": 29999}
 MOST_PACE = 50.0
+SERVED_SHARE = 0.2  # of a tick's period that may go into what clients have sent
 HOME = np.array([0.0, -np.pi / 2, np.pi / 2, -np.pi / 2, -np.pi / 2, 0.0])
 
 
@@ -139,11 +140,13 @@ class ScriptConnection:
         self._controller, self._reader = controller, ScriptReader()
         self.segments = Segmentation()
 
-    def receive(self, data: bytes) -> bytes:
-        """Obey what is recognised."""
-        for text in self._reader.receive(data):
-            run_text(self._controller, text)
-        return b""
+    def take(self, buffer: bytearray) -> bytes | None:
+        """Read some lines; obey what is recognised when a text is complete."""
+        before = len(buffer)
+        script = self._reader.take(buffer)
+        if script is not None:
+            run_script(self._controller, script)
+        return b"" if len(buffer) < before else None
 
 
 class Stand:
@@ -205,7 +208,7 @@ class Stand:
             plant.tcp[...] = tcp
         self.faults = faults or Faults()
         self.host = host
-        self.network = Network(self.controller.lock, fifo=fifo)
+        self.network = Network(self.controller.lock)
         self.sensors: list[Callable[[int, FeltWrench], None]] = []
         self.closers: list[Callable[[], None]] = []
         self.gaps, self._published = 0, math.inf
@@ -223,7 +226,7 @@ class Stand:
     def _listen(self, wanted: dict[str, int]) -> dict[str, int]:
         c = self.controller
         makers: dict[str, Callable[[], Any]] = {
-            "rtde": lambda: (RtdeConnection(c), b""),
+            "rtde": lambda: (RtdeConnection(c, self._streamed_fields), b""),
             "dashboard": lambda: (DashboardConnection(c), BANNER),
         }
         script = lambda: (ScriptConnection(c), b"")  # noqa: E731 - one line among others
@@ -234,7 +237,6 @@ class Stand:
     def start(self) -> None:
         """Let the clock run and accept clients."""
         self._published = math.inf
-        self.network.start()
         self.clock.start()
 
     def close(self) -> None:
@@ -253,7 +255,7 @@ class Stand:
         self.close()
 
     def tick(self) -> None:
-        """Advance by one tick of 2 ms: the arm moves on, clients get what is due."""
+        """Advance by one tick of 2 ms: the arm moves on, clients get what is due, then what they sent is read."""
         c = self.controller
         with c.lock:
             c.tick()
@@ -269,8 +271,11 @@ class Stand:
                 felt = c.plant.feel()
                 for sensor in self.sensors:
                     sensor(c.ticks, felt)
-        for connection in self.network.connections():
-            connection.flush()
+        self.network.serve(SERVED_SHARE * self.clock.period)
+
+    def _streamed_fields(self) -> int:
+        talks = [connection.talk for connection in self.network.connections("rtde")]
+        return sum(talk.fields for talk in talks if isinstance(talk, RtdeConnection))
 
     def _publish(self) -> None:
         c = self.controller

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armwright.errors import InputError
 from armwright.lab.flange_sensing import DeviceClock, FeltWrench, Imperfect
+from armwright.lab.rdt_streams import RdtStreams
 from armwright.lab.wire import netft, xsens
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.lab.stand import Stand
+
+
+READ_BYTES = 256  # of a terminal at once, every 10 ms: twice what 115200 baud bring; the rest waits in the system
 
 
 class Terminal:
@@ -42,7 +46,7 @@ class Terminal:
     def read(self) -> bytes:
         """Return what the driver has sent since the last time."""
         try:
-            return os.read(self._own, 4096)
+            return os.read(self._own, READ_BYTES)
         except OSError:  # nothing there, or nobody any more
             return b""
 
@@ -62,15 +66,14 @@ class Terminal:
 
 FT_NOISE, FT_BANDWIDTH = 0.05, 200.0  # [N, N m] per sample, [Hz]
 IMU_NOISE, IMU_BANDWIDTH = 0.002, 30.0  # [m/s², rad/s] per sample, [Hz]
-MOST_LISTENERS = 8
 
 
 class VirtualNetFt:
     """An ATI sensor; every client that asked for a stream gets its datagrams.
 
     Attributes:
-        clock: its own time. rate: of its samples [1/s]. sent: records so far, to all clients. skip: one in `skip`
-            records is not sent (0: none lost), which only the sequence numbers tell.
+        clock: its own time. rate: of its samples [1/s]. skip: one in `skip` records is not sent (0: none lost),
+            which only the sequence numbers tell. skipped: how many were not.
     """
 
     def __init__(
@@ -93,29 +96,21 @@ class VirtualNetFt:
         self._reading = Imperfect(6, noise=noise, bias=bias, bandwidth=bandwidth, seed=seed)
         self._zero = np.zeros(6)
         self._last = np.zeros(6)
-        self._streams: dict[Any, list[int]] = {}  # address → [records left or -1, sequence]
-        self.sent = self.skipped = 0
-        self._stand = stand
+        self.skipped = 0
         self.http_port = stand.network.listen(
             stand.host, http_port, "ft http", lambda: (netft.HttpConnection(netft.configuration(rate)), b"")
         )
-        self._socket = stand.network.datagrams(stand.host, rdt_port, self._asked)
-        self.rdt_port = int(self._socket.getsockname()[1])
+        self._streams = RdtStreams(stand.network, stand.host, rdt_port, self._bias)
+        self.rdt_port = self._streams.port
         stand.sensors.append(self.tick)
 
-    def _asked(self, data: bytes, address: object) -> None:
-        if len(data) != netft.REQUEST.size:
-            return
-        magic, command, count = netft.REQUEST.unpack(data)
-        if magic != netft.MAGIC:
-            return
-        if command == netft.STOP:
-            self._streams.pop(address, None)
-        elif command in (netft.START_REALTIME, netft.START_BUFFERED, netft.START_MULTI):
-            if address in self._streams or len(self._streams) < MOST_LISTENERS:
-                self._streams[address] = [count or -1, 0]
-        elif command == netft.SET_BIAS:
-            self._zero = self._last.copy()
+    @property
+    def sent(self) -> int:
+        """Return the records so far, to all clients."""
+        return self._streams.sent
+
+    def _bias(self) -> None:
+        self._zero = self._last.copy()
 
     def tick(self, ticks: int, felt: FeltWrench) -> None:
         """Take a sample if one is due; send it."""
@@ -124,17 +119,13 @@ class VirtualNetFt:
         self._last = self._reading(np.asarray(felt.wrench), self._every * 0.002)
         wrench = tuple((self._last - self._zero).tolist())
         internal = int(self.clock.at(ticks * 0.002) * netft.INTERNAL_RATE)
-        for address, state in list(self._streams.items()):
-            state[1] += 1
-            state[0] -= state[0] > 0
-            lost = self.skip and state[1] % self.skip == 0
-            self.skipped += bool(lost)
-            if not lost:
-                with contextlib.suppress(OSError):
-                    self._socket.sendto(netft.pack(netft.Record(state[1], internal, 0, wrench)), address)
-                    self.sent += 1
-            if state[0] == 0:
-                del self._streams[address]
+
+        def record(sequence: int) -> bytes | None:
+            lost = bool(self.skip) and sequence % self.skip == 0
+            self.skipped += lost
+            return None if lost else netft.pack(netft.Record(sequence, internal, 0, wrench))
+
+        self._streams.send(record)
 
 
 class VirtualMti:

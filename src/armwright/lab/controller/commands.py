@@ -25,6 +25,7 @@ from armwright.spatial.rotations import exp_so3, log_so3
 
 if TYPE_CHECKING:
     from armwright.lab.controller.command_registers import Desk
+    from armwright.lab.controller.move_chains import Chain
     from armwright.motion.trajectory import Reference
     from armwright.types import Array
 
@@ -54,11 +55,16 @@ def _move_path(d: Desk) -> None:
     """Follow the literal moves that were uploaded with the script, one after the other, with their blends."""
     if not d.path:
         raise InputError("path: no moves came with the script")
-    if moves.needs_inverse(d.path):
-        job = partial(moves.with_joints, d.c, d.path, d.c.reference.q.copy(), d.c.plant.tcp.copy())
-        d.ask(job, lambda calls: d.move(moves.path(d.c, calls)))
-    else:
-        d.move(moves.path(d.c, d.path))
+    start = d.c.reference.q.copy()
+    if len(d.path) <= moves.MOVES_AT_ONCE and not moves.needs_inverse(d.path):
+        d.move(moves.path(d.c, d.path, start))
+        return
+
+    def begin(motion: Chain) -> None:
+        moves.still_there(d.c, start)
+        d.move(motion)
+
+    d.ask(partial(moves.planned, d.c, d.path, start, d.c.plant.tcp.copy()), begin)
 
 
 def _speed_joints(d: Desk) -> None:

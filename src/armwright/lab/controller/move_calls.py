@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ LEAST_WAY = 1e-6  # [m] between two points of a course
 OPPOSITE_LEGS_COSINE = -0.985  # cosine between two legs of a course that are nearly opposite: no arc fits
 MOST_RADIUS = 2.0  # of a blend [m]
 REACHED_POSE_ERROR = 1e-6  # error of a pose that counts as reached [m, rad]
+MOVES_AT_ONCE = 8  # moves that may be planned within a tick: 1 ms at most
 TO_A_GOAL = ("movej", "movel", "movep")
 
 
@@ -206,22 +207,51 @@ def _radius(call: Call) -> float:
     return r
 
 
-def _course(c: Controller, calls: Sequence[Call], start: Reference) -> Motion:
-    """Return several movep as one path; v and a are those of the first."""
+def _course(c: Controller, calls: Sequence[Call], before: Array) -> Maker:
+    """Return what makes several movep one path from a TCP pose (6,) on; v and a are those of the first."""
     a, v = _rates_of(calls[0])
-    poses = np.array([c.plant.pose_of(start.q), *[_tool_goal(c, *_first(call)) for call in calls]])
+    poses = np.array([before, *[_tool_goal(c, *_first(call)) for call in calls]])
     legs = np.diff(poses[:, :3], axis=0)
     ways = np.linalg.norm(legs, axis=1)
     if (
         ways.min() < LEAST_WAY
         or (np.sum(legs[:-1] * legs[1:], axis=1) < OPPOSITE_LEGS_COSINE * ways[:-1] * ways[1:]).any()
     ):
-        return Chain([partial(motion_of, c, call) for call in calls], start)  # the path only turns, or turns back
-    return ToolCourse(start, poses, [_radius(k) for k in calls[:-1]], *rates(c, v, a, tool=True), c.plant.towards)
+        return partial(Chain, [partial(motion_of, c, call) for call in calls])  # the path only turns, or turns back
+    start = Reference(c.reference.q, np.zeros(6), np.zeros(6))
+    radii = [_radius(call) for call in calls[:-1]]
+    return ToolCourse(start, poses, radii, *rates(c, v, a, tool=True), c.plant.towards).begin
 
 
-def path(c: Controller, calls: Sequence[Call]) -> Chain:
-    """Return literal moves one after the other, with their blends; several movep that blend are one path."""
+def _course_later(c: Controller, calls: Sequence[Call]) -> Maker:
+    """Return the same for a path of which the beginning is not known yet; it is planned in a tick."""
+    if len(calls) > MOVES_AT_ONCE:
+        raise InputError(f"movep: more than {MOVES_AT_ONCE} that blend must follow a movej, movel or movep")
+    return lambda start: _course(c, calls, c.plant.pose_of(start.q))(start)
+
+
+def _end_pose(c: Controller, call: Call) -> Array | None:
+    """Return the TCP pose (6,) at which a call ends, None where it tells no goal."""
+    return _tool_goal(c, *_first(call)) if call.name in TO_A_GOAL else None
+
+
+def planned(c: Controller, calls: Sequence[Call], q: Array, tcp: Array) -> Chain:
+    """Return literal moves from q (6,) on, poses of movej solved; long programs take long: not in a tick."""
+    return path(c, with_joints(c, calls, q, tcp) if needs_inverse(calls) else calls, q)
+
+
+def still_there(c: Controller, start: Array) -> None:
+    """Check that the arm is where moves were planned from.
+
+    Raises:
+        InputError: it was moved in the meantime.
+    """
+    if not np.array_equal(c.reference.q, start):
+        raise InputError("moves: the arm was moved before they could begin")
+
+
+def path(c: Controller, calls: Sequence[Call], q: Array) -> Chain:
+    """Return literal moves from q (6,) on, with their blends; several movep that blend are one path."""
     makers: list[Maker] = []
     radii: list[float] = []
     firsts: list[int] = []
@@ -233,14 +263,28 @@ def path(c: Controller, calls: Sequence[Call]) -> Chain:
                 break
             run += 1
         if run > k:
-            makers.append(partial(_course, c, calls[k : run + 1]))
+            course = calls[k : run + 1]
+            before = _end_pose(c, calls[k - 1]) if k else c.plant.pose_of(q)
+            makers.append(_course_later(c, course) if before is None else _course(c, course, before))
             radii.append(0.0)
         else:
             makers.append(partial(motion_of, c, calls[k]))
             radii.append(_radius(calls[k]) if calls[k].name in TO_A_GOAL else 0.0)
         firsts.append(k)
         k = run + 1
-    return Chain(makers, Reference(c.reference.q, np.zeros(6), np.zeros(6)), radii, firsts)
+    return Chain(makers, Reference(q, np.zeros(6), np.zeros(6)), radii, firsts)
+
+
+def last_settings(calls: Iterable[Call]) -> Iterable[Call]:
+    """Return of the settings of one thing the last: those before it would change nothing."""
+    last: dict[object, Call] = {}
+    for call in calls:
+        key: tuple[object, ...] = (call.name, *map(type, call.values))
+        if call.name.endswith("digital_out"):
+            key = ("digital_out", call.values[:1], len(call.values) > 1)
+        last.pop(key, None)  # in the order of the last ones
+        last[key] = call
+    return last.values()
 
 
 def setting(c: Controller, call: Call) -> None:

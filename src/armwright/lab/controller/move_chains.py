@@ -11,6 +11,7 @@ the taught path only within r of the waypoint, and passes without a stop. Blends
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from math import tan
 from typing import TYPE_CHECKING, NamedTuple
@@ -161,9 +162,15 @@ class ToolCourse(TcpMotion):
         turning = max((float(np.linalg.norm(turn)) for turn in self._turns), default=0.0)
         self._length, self._stretched = s, max(s, 0.25 * turning)
         self._v, self._a, self._t, self.passed = v, a, 0.0, 0
+        self._begins = [piece[0] for piece in self._pieces]
+
+    def begin(self, start: Reference) -> ToolCourse:
+        """Return itself, to begin at a reference: a long course is planned before the arm is there."""
+        self.q, self._qd = np.array(start.q), np.array(start.qd)
+        return self
 
     def _position(self, s: float) -> Array:
-        begin, at, direction, corner = next(piece for piece in reversed(self._pieces) if s >= piece[0])
+        begin, at, direction, corner = self._pieces[max(0, bisect_right(self._begins, s) - 1)]
         if corner is None:
             straight: Array = at + (s - begin) * direction
             return straight

@@ -26,6 +26,7 @@ from armwright.lab.wire.script_text import Call, parse
 if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
     from armwright.lab.wire.script_text import Script
+    from armwright.types import Array
 
 REAL_TIME = frozenset({6, 9, 10, 11, 24, 25, 26, 27, 38, 58, 66, 67, 68, 69, 70, 71})
 MOVES = frozenset({1, 2, 3, 4, 45, 51})
@@ -113,8 +114,12 @@ STEERING = ("speedj", "speedl", "servoj", "stopj", "stopl")
 
 
 def run_text(c: Controller, text: str) -> None:
-    """Obey a script text that has arrived on one of the ports 30001 to 30003."""
-    script = parse(text)
+    """Obey a script text."""
+    run_script(c, parse(text))
+
+
+def run_script(c: Controller, script: Script) -> None:
+    """Obey a script that has arrived on one of the ports 30001 to 30003."""
     if script.dispatcher:
         if c.handle(ControllerEvent.PLAY):
             c.halt(4.0)
@@ -132,9 +137,8 @@ def _refuse(c: Controller, error: ArmwrightError) -> None:
 
 def _run_calls(c: Controller, calls: Sequence[Call]) -> None:
     wanted = [call for call in calls if call.name in MOVE_NAMES]
-    for call in calls:
-        if call.name not in MOVE_NAMES:
-            moves.setting(c, call)
+    for call in moves.last_settings(call for call in calls if call.name not in MOVE_NAMES):
+        moves.setting(c, call)
     if not wanted:
         return
     name = wanted[-1].name
@@ -147,25 +151,25 @@ def _run_calls(c: Controller, calls: Sequence[Call]) -> None:
     if alone:
         _steer(c, wanted[0])
         return
-    if moves.needs_inverse(wanted):
-        job = partial(moves.with_joints, c, wanted, c.reference.q.copy(), c.plant.tcp.copy())
-        c.solver.ask(job, partial(_solved, c))
+    start = c.reference.q.copy()
+    if len(wanted) > moves.MOVES_AT_ONCE or moves.needs_inverse(wanted):
+        c.solver.ask(partial(moves.planned, c, wanted, start, c.plant.tcp.copy()), partial(_solved, c, start))
     else:
-        _begin(c, wanted)
+        _begin(c, moves.path(c, wanted, start))
 
 
-def _solved(c: Controller, found: list[Call] | ArmwrightError) -> None:
+def _solved(c: Controller, start: Array, found: Chain | ArmwrightError) -> None:
     try:
         if isinstance(found, ArmwrightError):
             raise found
         if c.may_move and not c.moving:
+            moves.still_there(c, start)
             _begin(c, found)
     except ArmwrightError as error:
         _refuse(c, error)
 
 
-def _begin(c: Controller, calls: Sequence[Call]) -> None:
-    motion = moves.path(c, calls)
+def _begin(c: Controller, motion: Chain) -> None:
     _take_over(c)
     c.begin(motion, partial(_ended, c))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from armwright.lab.controller.controller import ROBOT_MODES, ControllerEvent, ControllerState
+from armwright.lab.wire.text_lines import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,15 +82,18 @@ COMMANDS: dict[str, Callable[[Controller, str], str]] = {
     "clear operational mode": lambda c, _: "No longer controlling the operational mode",
     "shutdown": lambda c, _: "Failed to execute: shutdown",
 }
-_LONGEST_FIRST = sorted(COMMANDS, key=len, reverse=True)
+_BY_WORDS = {tuple(name.lower().split()): command for name, command in COMMANDS.items()}
+_MOST_WORDS = max(map(len, _BY_WORDS))
 
 
 def answer(c: Controller, line: str) -> str:
-    """Return the answer to a line, without its newline."""
+    """Return the answer to a line, without its newline; of two commands that begin alike the longer one counts."""
     text = line.strip()
-    for name in _LONGEST_FIRST:
-        if text.lower() == name.lower() or text.lower().startswith(name.lower() + " "):
-            return COMMANDS[name](c, text[len(name) :].strip())
+    words = text.lower().split(maxsplit=_MOST_WORDS)
+    for count in range(min(len(words), _MOST_WORDS), 0, -1):
+        command = _BY_WORDS.get(tuple(words[:count]))
+        if command is not None:
+            return command(c, "".join(text.split(maxsplit=count)[count:]))
     return f"could not understand: '{text[:200]}'"
 
 
@@ -97,22 +101,19 @@ class DashboardConnection:
     """Lines of one client."""
 
     def __init__(self, controller: Controller) -> None:
-        self._controller, self._rest = controller, b""
+        self._controller = controller
 
-    def receive(self, data: bytes) -> bytes:
-        """Return the answers to all whole lines.
+    def take(self, buffer: bytearray) -> bytes | None:
+        """Return the answer to the first line; None if it is not whole yet.
 
         Raises:
             ValueError: a line that is too long.
+            EOFError: the client has said goodbye.
         """
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > MOST_DASHBOARD_LINE or any(len(line) > MOST_DASHBOARD_LINE for line in lines):
-            raise ValueError(f"a line of more than {MOST_DASHBOARD_LINE} bytes")
-        out = []
-        for line in lines:
-            text = line.decode("utf-8", errors="replace")
-            if text.strip() in ("quit", "exit"):
-                raise EOFError
-            if text.strip():
-                out.append(answer(self._controller, text).encode() + b"\n")
-        return b"".join(out)
+        line = first_line(buffer, MOST_DASHBOARD_LINE)
+        if line is None:
+            return None
+        text = line.strip()
+        if text in ("quit", "exit"):
+            raise EOFError
+        return answer(self._controller, text).encode() + b"\n" if text else b""

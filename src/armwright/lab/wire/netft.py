@@ -70,22 +70,23 @@ class HttpConnection:
     """As much HTTP as the configuration page needs: GET, then the connection ends."""
 
     def __init__(self, page: bytes) -> None:
-        self._page, self._buffer = page, b""
-        self.finished = False
+        self._page, self._answered = page, False
 
-    def receive(self, data: bytes) -> bytes:
-        """Return the answer, when the request's head is complete.
+    def take(self, buffer: bytearray) -> bytes | None:
+        """Return the answer when the request's head is complete, None before.
 
         Raises:
             ValueError: a head that is too long.
+            EOFError: the request has been answered.
         """
-        self._buffer += data
-        if len(self._buffer) > MOST_REQUEST:
-            raise ValueError(f"a request of more than {MOST_REQUEST} bytes")
-        if b"\r\n\r\n" not in self._buffer or self.finished:
-            return b""
-        self.finished = True
-        line = self._buffer.partition(b"\r\n")[0].split(b" ")
+        if self._answered:
+            raise EOFError
+        if b"\r\n\r\n" not in buffer:
+            if len(buffer) > MOST_REQUEST:
+                raise ValueError(f"a request of more than {MOST_REQUEST} bytes")
+            return None
+        self._answered = True
+        line = bytes(buffer).partition(b"\r\n")[0].split(b" ")
         known = len(line) == 3 and line[0] == b"GET" and line[1].partition(b"?")[0] == b"/netftapi2.xml"
         body = self._page if known else b"not found\n"
         head = "200 OK\r\nContent-Type: text/xml" if known else "404 Not Found\r\nContent-Type: text/plain"

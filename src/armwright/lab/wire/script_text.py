@@ -4,7 +4,7 @@
     call     = name "(" [argument {"," argument}] ")"
     argument = [name "="] (number | "[" numbers "]" | "p[" numbers "]" | True | False | "text")
 
-`ScriptReader` cuts texts out of a byte stream, `parse` reads one.
+`ScriptReader` reads texts out of a byte stream, some lines at a time, and keeps only the calls; `parse` reads one text.
 """
 
 from __future__ import annotations
@@ -14,9 +14,14 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-MOST_TEXT = 1 << 20
-MOST_SCRIPT_LINE = 4096
+from armwright.lab.wire.text_lines import first_line
+
+MOST_TEXT = 1 << 20  # bytes of a program
+MOST_HEAD = 4096  # characters of a program in which ur_rtde's name and register offsets are looked for
+MOST_SCRIPT_LINE = 4096  # bytes
 MOST_CALLS = 1000
+MOST_ARGUMENTS, MOST_NUMBERS = 8, 8  # of a call; of a list: no call that is obeyed has more than six
+LINES_AT_ONCE, BYTES_AT_ONCE = 16, 512  # of a program that are read in one step: 0.1 ms
 MOVES = ("movej", "movel", "movep", "speedj", "speedl", "servoj", "stopj", "stopl")
 SETTINGS = ("set_tcp", "set_payload", "set_digital_out", "set_standard_digital_out")
 MARKER = "# inject move path"
@@ -29,6 +34,7 @@ _TOKEN = re.compile(
     r"|(?P<flag>True|False)|\"(?P<text>[^\"]{0,500})\")\s*(?:,|$)",
     re.ASCII,
 )
+_BEGIN = re.compile(r"\s*(def|sec)\s")
 _OFFSET = re.compile(r"reg_offset_(int|float) *= *(?:#[^\n]{0,80}\n)? *(\d{1,2})", re.ASCII)  # the number may follow
 
 
@@ -69,7 +75,7 @@ class Script:
 
 def _numbers(text: str) -> tuple[float, ...] | None:
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
-    if len(parts) > 64 or not all(re.fullmatch(_NUMBER, part, re.ASCII) for part in parts):
+    if len(parts) > MOST_NUMBERS or not all(re.fullmatch(_NUMBER, part, re.ASCII) for part in parts):
         return None
     values = tuple(float(part) for part in parts)
     return values if all(map(math.isfinite, values)) else None
@@ -86,7 +92,7 @@ def parse_call(line: str) -> Call | None:
     rest, at = found[2].strip(), 0
     while at < len(rest):
         token = _TOKEN.match(rest, at)
-        if token is None:
+        if token is None or len(values) + len(named) >= MOST_ARGUMENTS:
             return None
         at = token.end()
         value: Value
@@ -112,69 +118,89 @@ def parse_call(line: str) -> Call | None:
     return Call(found[1], tuple(values), named)
 
 
+class _Draft:
+    """A program of which the lines come one after the other."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._head, self._dispatcher = "", False
+        self._calls: list[Call] = []
+        self._path: list[Call] = []
+        self._marked, self._lines_of_path = False, 0
+
+    def add(self, line: str) -> None:
+        """Take the next line."""
+        self.size += len(line) + 1
+        if len(self._head) < MOST_HEAD:
+            self._head = (self._head + line + "\n")[:MOST_HEAD]
+            self._dispatcher = self._dispatcher or DISPATCHER in self._head
+        if self._lines_of_path:
+            self._follow(line)
+        elif not self._marked and MARKER in line:
+            self._marked, self._lines_of_path = True, 2 * MOST_CALLS
+        if not self._dispatcher and len(self._calls) < MOST_CALLS:
+            call = parse_call(line)
+            if call is not None and call.name in (*MOVES, *SETTINGS):
+                self._calls.append(call)
+
+    def _follow(self, line: str) -> None:
+        """Take a line of the path that ur_rtde writes behind its marker; the first that is none ends it."""
+        call = parse_call(line)
+        if call is not None and call.name in ("movej", "movel", "movep"):
+            self._path.append(call)
+        elif call is None or call.name != "signal_async_progress":
+            self._lines_of_path = 1
+        self._lines_of_path -= 1
+
+    def whole(self) -> Script:
+        """Return what was recognised."""
+        if not self._dispatcher:
+            return Script(False, 0, 0, tuple(self._calls), ())
+        found = reversed(_OFFSET.findall(self._head))
+        offsets = {kind: int(value) for kind, value in found if int(value) <= 24}
+        return Script(True, offsets.get("int", 0), offsets.get("float", 0), (), tuple(self._path))
+
+
 def parse(text: str) -> Script:
     """Read a program or single lines."""
-    if DISPATCHER in text[:4096]:
-        offsets = {kind: int(value) for kind, value in reversed(_OFFSET.findall(text[:4096])) if int(value) <= 24}
-        _, _, tail = text.partition(MARKER)
-        path = []
-        for line in tail.splitlines()[1 : 2 * MOST_CALLS]:
-            call = parse_call(line)
-            if call is not None and call.name in ("movej", "movel", "movep"):
-                path.append(call)
-            elif call is None or call.name != "signal_async_progress":
-                break
-        return Script(True, offsets.get("int", 0), offsets.get("float", 0), (), tuple(path))
-    calls = []
-    for line in text.splitlines():
-        call = parse_call(line)
-        if call is not None and call.name in (*MOVES, *SETTINGS):
-            calls.append(call)
-        if len(calls) >= MOST_CALLS:
-            break
-    return Script(False, 0, 0, tuple(calls), ())
+    draft = _Draft()
+    for line in text.split("\n"):
+        draft.add(line)
+    return draft.whole()
 
 
 class ScriptReader:
-    """Cuts texts out of a byte stream: a program from ``def`` to ``end``, or a line.
+    """Reads texts out of a byte stream: a program from ``def`` to ``end``, or a line.
 
     A text above `MOST_TEXT` or a line above `MOST_SCRIPT_LINE` ends the connection.
     """
 
     def __init__(self) -> None:
-        self._rest = bytearray()
-        self._program: list[str] | None = None
-        self._size = 0
+        self._program: _Draft | None = None
 
-    def receive(self, data: bytes) -> list[str]:
-        """Return the texts that are complete now.
+    def take(self, buffer: bytearray) -> Script | None:
+        """Take some lines off a buffer, one text at most; return it if it is complete now.
 
         Raises:
             ValueError: a text or line that is too long.
         """
-        self._rest += data
-        out = []
-        *lines, rest = bytes(self._rest).split(b"\n")
-        self._rest = bytearray(rest)
-        if len(self._rest) > MOST_SCRIPT_LINE:
-            raise ValueError(f"a line of more than {MOST_SCRIPT_LINE} bytes")
-        for raw in lines:
-            if len(raw) > MOST_SCRIPT_LINE:
-                raise ValueError(f"a line of more than {MOST_SCRIPT_LINE} bytes")
-            line = raw.decode("utf-8", errors="replace").rstrip("\r")
+        enough = len(buffer) - BYTES_AT_ONCE
+        for _ in range(LINES_AT_ONCE):
+            line = first_line(buffer, MOST_SCRIPT_LINE)
+            if line is None:
+                return None
             if self._program is None:
-                if re.match(r"\s*(def|sec)\s", line):
-                    self._program, self._size = [], 0
-                elif line.strip():
-                    out.append(line)
+                if not _BEGIN.match(line):
+                    if line.strip():
+                        return parse(line)
                     continue
-                else:
-                    continue
-            self._size += len(raw) + 1
-            if self._size > MOST_TEXT:
+                self._program = _Draft()
+            self._program.add(line)
+            if self._program.size > MOST_TEXT:
                 raise ValueError(f"a program of more than {MOST_TEXT} bytes")
-            self._program.append(line)
             if line.rstrip() == "end":
-                out.append("\n".join(self._program))
-                self._program = None
-        return out
+                whole, self._program = self._program.whole(), None
+                return whole
+            if len(buffer) <= enough:
+                return None
+        return None
