@@ -51,13 +51,14 @@ class Clock:
     """Calls `tick` every period in a thread of its own until `stop`.
 
     Attributes:
-        period: [s]. ticks: so far. late: the histogram. fifo: whether the thread runs under SCHED_FIFO.
+        period: [s]. ticks: so far. late: the histogram. lag: how late the present tick is [s].
+        fifo: whether the thread runs under SCHED_FIFO.
         error: what ended it, if `tick` raised.
     """
 
     def __init__(self, tick: Callable[[], None], period: float, *, fifo: bool = True) -> None:
         self._tick, self.period, self._wants_fifo = tick, period, fifo
-        self.ticks, self.late, self.fifo = 0, Lateness(), False
+        self.ticks, self.late, self.lag, self.fifo = 0, Lateness(), 0.0, False
         self.error: Exception | None = None
         self._end = threading.Event()
         self._hold = 0.0
@@ -91,7 +92,7 @@ class Clock:
                     held, self._hold = self._hold, 0.0
                     self._end.wait(held)
                     now = time.monotonic()
-                late = now - due
+                self.lag = late = now - due
                 self.late.add(late)
                 self.late.gaps += now - last > 2.0 * self.period
                 last = now

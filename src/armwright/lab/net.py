@@ -2,7 +2,8 @@
 """Sockets of the lab. `Network.serve` does a bounded piece of work and never waits; the tick of the clock calls it.
 
 What is published comes first in a tick. Then every client that has sent something gets its turn, one message after the
-other in turns, until `STEPS_PER_TICK` or the processor time of the tick are used up. The rest waits: in the client's
+other in turns, until `STEPS_PER_TICK` or the processor time of the tick are used up; a tick that is late does one step
+only, so that what clients send is read in the time that is left over. The rest waits: in the client's
 own buffer of one message and `RECEIVED_BYTES`, and behind it in the system's, which stops the client (TCP) or loses
 what does not fit (UDP). A flood therefore costs the others nothing but their turns.
 
@@ -29,9 +30,8 @@ MOST_UNREAD = 1 << 16  # bytes that wait to be sent to one client before nothing
 MOST_CLIENTS = 64
 RECEIVED_BYTES = 4096  # that are taken from a socket at once
 SENT_BYTES = 1 << 16  # that the system keeps for a client: one that does not read shows within seconds
-STEPS_PER_TICK = 32  # messages or parts of messages that one tick handles for all clients together
-DATAGRAMS_PER_TICK = 32  # that one tick takes from each UDP port
-SERVED_SECONDS = 4e-4  # [s] of processor time that a tick may give to clients: a fifth of 2 ms
+STEPS_PER_TICK = 32  # messages or parts of them that one tick handles for all clients, datagrams that it takes
+SERVED_SECONDS = 3e-4  # [s] of processor time that a tick may give to clients: a seventh of 2 ms
 MOST_DEBT = 0.05  # [s] of processor time over that, which the ticks that follow save again
 ACTIVE_WITHIN = 2.0  # [s] since a sign of life, in which a client counts as active
 WAITING_CLIENTS = 128  # that the system keeps until they are accepted, one a tick
@@ -225,36 +225,37 @@ class Network:
             sock.close()
         self._selector.close()
 
-    def serve(self, seconds: float = SERVED_SECONDS) -> None:
+    def serve(self, seconds: float = SERVED_SECONDS, steps: int = STEPS_PER_TICK) -> None:
         """Send what waits, accept one client, read and answer as much as a tick may; never wait.
 
         Args:
-            seconds: processor time for it [s]; what goes beyond is saved later. One piece is always done first.
+            seconds: processor time for it [s]; what goes beyond is saved later.
+            steps: that are done for all connections together, and datagrams that are taken from each port.
         """
         self._credit = min(seconds, self._credit + seconds)
         if self._credit > 0.0:
             begun = time.thread_time()
-            self._answer(begun + self._credit)
+            self._answer(begun + self._credit, steps)
             self._credit = max(self._credit - (time.thread_time() - begun), -MOST_DEBT)
         for sock, connection in list(self._connections.items()):
             connection.flush()
             if not connection.open or connection.done:
                 self._drop(sock)
 
-    def _answer(self, until: float) -> None:
-        """Accept and answer until so much processor time of this thread has passed."""
+    def _answer(self, until: float, steps: int) -> None:
+        """Accept and answer, in so many steps at most, until so much processor time of this thread has passed."""
         ready = {key.fileobj for key, _ in self._selector.select(timeout=0)}
         for sock in ready & self._datagrams.keys():
             assert isinstance(sock, socket.socket)
-            self._take_datagrams(sock)
+            self._take_datagrams(sock, steps)
         waiting = [sock for sock in self._makers if sock in ready]
         if waiting:
             self._accept(waiting[self._turn % len(waiting)])  # another port every time
         self._turn += 1
         busy = [c for sock, c in self._connections.items() if c.listens and (c.more or sock in ready)]
         busy.sort(key=lambda connection: connection.turn)
-        for steps in range(STEPS_PER_TICK):
-            if not busy or (steps and time.thread_time() > until):
+        for done in range(steps):
+            if not busy or (done and time.thread_time() > until):
                 return
             connection = busy.pop(0)
             self._turn += 1
@@ -284,9 +285,9 @@ class Network:
             self._connections[sock] = Connection(sock, name, talk, self.lock, greeting)
         self._selector.register(sock, selectors.EVENT_READ)
 
-    def _take_datagrams(self, sock: socket.socket) -> None:
+    def _take_datagrams(self, sock: socket.socket, most: int) -> None:
         to = self._datagrams[sock]
-        for _ in range(DATAGRAMS_PER_TICK):
+        for _ in range(most):
             try:
                 data, address = sock.recvfrom(RECEIVED_BYTES)
             except BlockingIOError:
@@ -330,6 +331,6 @@ def _unreachable(sock: socket.socket) -> list[Any]:
     found: list[Any] = []
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # no more of them
-            while len(found) < DATAGRAMS_PER_TICK:
+            while len(found) < STEPS_PER_TICK:
                 found.append(sock.recvmsg(0, 0, socket.MSG_ERRQUEUE)[3])
     return found

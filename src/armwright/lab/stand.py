@@ -20,7 +20,7 @@ from armwright.lab.controller.published import realtime_packet, values
 from armwright.lab.controller.script_programs import run_script
 from armwright.lab.lab_clock import Clock
 from armwright.lab.lab_plant import LabPlant
-from armwright.lab.net import Connection, Network
+from armwright.lab.net import STEPS_PER_TICK, Connection, Network
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
 from armwright.lab.wire.rtde import RtdeConnection
 from armwright.lab.wire.script_text import ScriptReader
@@ -120,7 +120,7 @@ class Segmentation:
 
 PORTS = {"primary": 30001, "secondary": 30002, "realtime": 30003, "rtde": 30004, "dashboard": 29999}
 MOST_PACE = 50.0
-SERVED_SHARE = 0.2  # of a tick's period that may go into what clients have sent
+SERVED_SHARE = 0.15  # of a tick's period that may go into what clients have sent
 HOME = np.array([0.0, -np.pi / 2, np.pi / 2, -np.pi / 2, -np.pi / 2, 0.0])
 
 
@@ -271,7 +271,8 @@ class Stand:
                 felt = c.plant.feel()
                 for sensor in self.sensors:
                     sensor(c.ticks, felt)
-        self.network.serve(SERVED_SHARE * self.clock.period)
+        late = self.clock.lag > self.clock.period
+        self.network.serve(SERVED_SHARE * self.clock.period, 1 if late else STEPS_PER_TICK)
 
     def _streamed_fields(self) -> int:
         talks = [connection.talk for connection in self.network.connections("rtde")]
