@@ -33,7 +33,7 @@ SENT_BYTES = 1 << 16  # that the system keeps for a client: one that does not re
 STEPS_PER_TICK = 32  # messages or parts of them that one tick handles for all clients, datagrams that it takes
 SERVED_SECONDS = 3e-4  # [s] of processor time that a tick may give to clients: a seventh of 2 ms
 MOST_DEBT = 0.05  # [s] of processor time over that, which the ticks that follow save again
-ACTIVE_WITHIN = 2.0  # [s] since a sign of life, in which a client counts as active
+ACTIVE_TICKS = 1000  # ticks since a sign of life, in which a client counts as active: 2 s
 WAITING_CLIENTS = 128  # that the system keeps until they are accepted, one a tick
 KEEPALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPALIVE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
 """[s] of silence before a client's system is asked, [s] between questions, questions: a dead one goes after 11 s."""
@@ -65,28 +65,26 @@ class Connection:
         all is sent. turn: when it was served last.
     """
 
-    def __init__(
-        self, sock: socket.socket, port: str, talk: Talk, lock: threading.RLock, greeting: bytes = b""
-    ) -> None:
-        self.sock, self.port, self.talk, self._lock = sock, port, talk, lock
+    def __init__(self, sock: socket.socket, port: str, talk: Talk, network: Network, greeting: bytes) -> None:
+        self.sock, self.port, self.talk, self._network = sock, port, talk, network
         with contextlib.suppress(OSError):  # that it took the greeting shows nothing yet
             sock.send(greeting)
         self._arrived, self._pending = bytearray(), bytearray()
         self.open, self.dropped = True, ""
         self.more = self.ending = False
         self.turn = 0
-        self._came, self._heard, self._took = time.monotonic(), -math.inf, -math.inf
+        self._came, self._heard, self._took = float(network.ticks), -math.inf, -math.inf
 
     def send(self, data: bytes) -> None:
         """Send as much as goes without waiting; keep the rest for `flush`."""
-        with self._lock:
+        with self._network.lock:
             if self.open and data:
                 self._pending += data
                 self.flush()
 
     def flush(self) -> None:
         """Try to send what waits."""
-        with self._lock:
+        with self._network.lock:
             if not (self.open and self._pending):
                 return
             try:
@@ -97,7 +95,7 @@ class Connection:
             except OSError as error:
                 self.open, self.dropped = False, f"{error.strerror}"
             if not self._pending:
-                self._took = time.monotonic()
+                self._took = self._network.ticks
             elif len(self._pending) > MOST_PENDING:
                 self.open, self.dropped = False, "does not read"
 
@@ -112,14 +110,15 @@ class Connection:
         return self.open and not self.ending and len(self._pending) < MOST_UNREAD
 
     @property
-    def worth(self) -> tuple[bool, float]:
-        """Return whether it is active, and its last sign of life [s]; the least gives its place to a newcomer.
+    def worth(self) -> tuple[bool, bool, float]:
+        """Return whether it is active, and has spoken, and the tick of its last sign of life; the least makes room.
 
-        Active is who sent something, or took all that was sent to it, within `ACTIVE_WITHIN`.
+        Active is who sent something, or took all that was sent to it, within `ACTIVE_TICKS`. A client that has never
+        spoken counts less: its system takes what is sent for some seconds even if nobody reads it.
         """
         takes = self._took if not self._pending else -math.inf
-        active = max(self._heard, takes) > time.monotonic() - ACTIVE_WITHIN
-        return active, max(self._came, self._heard, self._took)
+        active = max(self._heard, takes) > self._network.ticks - ACTIVE_TICKS
+        return active, active and self._heard > -math.inf, max(self._came, self._heard, self._took)
 
     def read(self) -> None:
         """Take what has arrived, `RECEIVED_BYTES` at most."""
@@ -133,7 +132,7 @@ class Connection:
         if not data:
             self.open = False
             return
-        self._heard, self.more = time.monotonic(), True
+        self._heard, self.more = self._network.ticks, True
         self._arrived += data
 
     def step(self) -> None:
@@ -161,7 +160,8 @@ class Network:
     """Listening sockets and their connections.
 
     Attributes:
-        lock: taken around every call into a protocol. dropped: clients that were cut off, with reasons (last 100).
+        lock: taken around every call into a protocol. ticks: how often it has served.
+        dropped: clients that were cut off, with reasons (last 100).
     """
 
     def __init__(self, lock: threading.RLock | None = None) -> None:
@@ -170,7 +170,7 @@ class Network:
         self._connections: dict[socket.socket, Connection] = {}
         self._makers: dict[socket.socket, tuple[str, Callable[[], tuple[Talk, bytes]]]] = {}
         self._datagrams: dict[socket.socket, Datagrams] = {}
-        self._turn, self._credit = 0, 0.0
+        self.ticks, self._turn, self._credit = 0, 0, 0.0
         self.dropped: list[str] = []
 
     def listen(self, host: str, port: int, name: str, make: Callable[[], tuple[Talk, bytes]]) -> int:
@@ -232,6 +232,7 @@ class Network:
             seconds: processor time for it [s]; what goes beyond is saved later.
             steps: that are done for all connections together, and datagrams that are taken from each port.
         """
+        self.ticks += 1
         self._credit = min(seconds, self._credit + seconds)
         if self._credit > 0.0:
             begun = time.thread_time()
@@ -282,7 +283,7 @@ class Network:
         name, make = self._makers[listening]
         with self.lock:
             talk, greeting = make()
-            self._connections[sock] = Connection(sock, name, talk, self.lock, greeting)
+            self._connections[sock] = Connection(sock, name, talk, self, greeting)
         self._selector.register(sock, selectors.EVENT_READ)
 
     def _take_datagrams(self, sock: socket.socket, most: int) -> None:
