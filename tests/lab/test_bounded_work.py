@@ -169,6 +169,17 @@ def test_one_client_that_floods_does_not_keep_another_from_its_turn(still):
         ticked(still, lambda: flood.push() or len(c.messages) == 3001, "the flood ends")
 
 
+def test_who_has_asked_is_answered_before_it_makes_room_for_others(still):
+    """A newcomer whose request waits for its turn is not silent, however busy the others are."""
+    with contextlib.ExitStack() as stack:
+        greedy = [Flood(stack.enter_context(dial(still, "secondary")), numbered("secondary", 40)) for _ in range(80)]
+        for flood in greedy:
+            flood.push()
+        asking = stack.enter_context(dial(still, "dashboard"))
+        asking.sendall(b"robotmode\n")
+        assert heard(still, asking, lambda data: data.count(b"\n") == 2).endswith(b"Robotmode: RUNNING\n")
+
+
 def test_floods_on_all_ports_at_once_cost_no_publication():
     """Samples that an honest client reads against ticks that the stand made; not against the time of the wall."""
     with Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False) as stand, contextlib.ExitStack() as stack:

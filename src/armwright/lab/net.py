@@ -71,14 +71,15 @@ class Connection:
             sock.send(greeting)
         self._arrived, self._pending = bytearray(), bytearray()
         self.open, self.dropped = True, ""
-        self.more = self.ending = False
+        self.more = self.ending = self._published = False
         self.turn = 0
         self._came, self._heard, self._took = float(network.ticks), -math.inf, -math.inf
 
     def send(self, data: bytes) -> None:
-        """Send as much as goes without waiting; keep the rest for `flush`."""
+        """Publish: send as much as goes without waiting; keep the rest for `flush`."""
         with self._network.lock:
             if self.open and data:
+                self._published = True
                 self._pending += data
                 self.flush()
 
@@ -94,8 +95,8 @@ class Connection:
                 pass
             except OSError as error:
                 self.open, self.dropped = False, f"{error.strerror}"
-            if not self._pending:
-                self._took = self._network.ticks
+            if not self._pending and self._published:
+                self._took, self._published = self._network.ticks, False
             elif len(self._pending) > MOST_PENDING:
                 self.open, self.dropped = False, "does not read"
 
@@ -110,15 +111,25 @@ class Connection:
         return self.open and not self.ending and len(self._pending) < MOST_UNREAD
 
     @property
-    def worth(self) -> tuple[bool, bool, float]:
-        """Return whether it is active, and has spoken, and the tick of its last sign of life; the least makes room.
+    def worth(self) -> tuple[int, float]:
+        """Return how active it is, 0 to 3, and the tick of its last sign of life; the least makes room for another.
 
-        Active is who sent something, or took all that was sent to it, within `ACTIVE_TICKS`. A client that has never
-        spoken counts less: its system takes what is sent for some seconds even if nobody reads it.
+        3 who has spoken and takes what is published, 2 who spoke within `ACTIVE_TICKS`, 1 who takes what is published
+        or came within them, 0 the silent. Taking alone shows little: the client's system takes for some seconds what
+        nobody reads.
         """
-        takes = self._took if not self._pending else -math.inf
-        active = max(self._heard, takes) > self._network.ticks - ACTIVE_TICKS
-        return active, active and self._heard > -math.inf, max(self._came, self._heard, self._took)
+        recent = self._network.ticks - ACTIVE_TICKS
+        takes = self._took > recent and not self._pending
+        if takes and self._heard > -math.inf:
+            level = 3
+        else:
+            level = 2 if self._heard > recent else 1 if takes or self._came > recent else 0
+        return level, max(self._came, self._heard, self._took)
+
+    def notice(self) -> None:
+        """Remember that something has arrived, though its turn to be read has not come."""
+        if self.listens:
+            self._heard = self._network.ticks
 
     def read(self) -> None:
         """Take what has arrived, `RECEIVED_BYTES` at most."""
@@ -132,7 +143,8 @@ class Connection:
         if not data:
             self.open = False
             return
-        self._heard, self.more = self._network.ticks, True
+        self.notice()
+        self.more = True
         self._arrived += data
 
     def step(self) -> None:
@@ -246,6 +258,9 @@ class Network:
     def _answer(self, until: float, steps: int) -> None:
         """Accept and answer, in so many steps at most, until so much processor time of this thread has passed."""
         ready = {key.fileobj for key, _ in self._selector.select(timeout=0)}
+        for sock in ready & self._connections.keys():
+            assert isinstance(sock, socket.socket)
+            self._connections[sock].notice()
         for sock in ready & self._datagrams.keys():
             assert isinstance(sock, socket.socket)
             self._take_datagrams(sock, steps)
