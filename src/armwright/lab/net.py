@@ -34,6 +34,7 @@ STEPS_PER_TICK = 32  # messages or parts of them that one tick handles for all c
 SERVED_SECONDS = 3e-4  # [s] of processor time that a tick may give to clients: a seventh of 2 ms
 MOST_DEBT = 0.05  # [s] of processor time over that, which the ticks that follow save again
 ACTIVE_TICKS = 1000  # ticks since a sign of life, in which a client counts as active: 2 s
+GRACE_TICKS = 250  # ticks that a client has to say something, or a new one waits for a place: 0.5 s
 WAITING_CLIENTS = 128  # that the system keeps until they are accepted, one a tick
 KEEPALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPALIVE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
 """[s] of silence before a client's system is asked, [s] between questions, questions: a dead one goes after 11 s."""
@@ -114,17 +115,16 @@ class Connection:
     def worth(self) -> tuple[int, float]:
         """Return how active it is, 0 to 3, and the tick of its last sign of life; the least makes room for another.
 
-        3 who has spoken and takes what is published, 2 who spoke within `ACTIVE_TICKS`, 1 who takes what is published
-        or came within them, 0 the silent. Taking alone shows little: the client's system takes for some seconds what
+        3 who has spoken and takes what is published, 2 who spoke within `ACTIVE_TICKS`, 1 who only takes what is
+        published, 0 the silent. Taking alone is no sign of life: the client's system takes for some seconds what
         nobody reads.
         """
-        recent = self._network.ticks - ACTIVE_TICKS
-        takes = self._took > recent and not self._pending
+        now = self._network.ticks
+        takes = self._took > now - ACTIVE_TICKS and not self._pending
         if takes and self._heard > -math.inf:
-            level = 3
-        else:
-            level = 2 if self._heard > recent else 1 if takes or self._came > recent else 0
-        return level, max(self._came, self._heard, self._took)
+            return 3, now
+        level = 2 if self._heard > now - ACTIVE_TICKS else 1 if takes else 0
+        return level, max(self._came, self._heard)
 
     def notice(self) -> None:
         """Remember that something has arrived, though its turn to be read has not come."""
@@ -183,6 +183,7 @@ class Network:
         self._makers: dict[socket.socket, tuple[str, Callable[[], tuple[Talk, bytes]]]] = {}
         self._datagrams: dict[socket.socket, Datagrams] = {}
         self.ticks, self._turn, self._credit = 0, 0, 0.0
+        self._waited = 0  # ticks that a new client has waited for a place
         self.dropped: list[str] = []
 
     def listen(self, host: str, port: int, name: str, make: Callable[[], tuple[Talk, bytes]]) -> int:
@@ -265,8 +266,10 @@ class Network:
             assert isinstance(sock, socket.socket)
             self._take_datagrams(sock, steps)
         waiting = [sock for sock in self._makers if sock in ready]
-        if waiting:
+        self._waited = self._waited + 1 if waiting else 0
+        if waiting and self._has_room():
             self._accept(waiting[self._turn % len(waiting)])  # another port every time
+            self._waited = 0
         self._turn += 1
         busy = [c for sock, c in self._connections.items() if c.listens and (c.more or sock in ready)]
         busy.sort(key=lambda connection: connection.turn)
@@ -285,15 +288,22 @@ class Network:
             if connection.listens and (connection.more or connection.sock in ready):
                 busy.append(connection)
 
+    def _has_room(self) -> bool:
+        """Return whether there is a place; the least active client gives its own after some silence, or some time."""
+        if len(self._connections) < MOST_CLIENTS:
+            return True
+        least = min(self._connections.values(), key=lambda connection: connection.worth)
+        if max(self.ticks - least.worth[1], self._waited) < GRACE_TICKS:
+            return False
+        least.open, least.dropped = False, "silent longest, and another came"
+        self._drop(least.sock)
+        return True
+
     def _accept(self, listening: socket.socket) -> None:
         try:
             sock, _ = listening.accept()
         except OSError:
             return
-        if len(self._connections) >= MOST_CLIENTS:
-            least = min(self._connections.values(), key=lambda connection: connection.worth)
-            least.open, least.dropped = False, "silent longest, and another came"
-            self._drop(least.sock)
         _prepare(sock)
         name, make = self._makers[listening]
         with self.lock:
