@@ -33,6 +33,7 @@ WATER = 1000.0
 GYRATION_WARNING = 0.5
 """Largest radius of gyration over length: L/2 has all mass at its two ends; a uniform rod has 0.29 L."""
 GYRATION_ERROR = 2.0
+INERTIA_RULE = "inertia positive definite"
 COM_WARNING = 1.0
 COM_ERROR = 5.0
 
@@ -99,7 +100,7 @@ def body_findings(
                 "error",
                 f"{place}.inertia",
                 f"principal moments {listing} kg m²: a moment is negative",
-                "inertia positive definite",
+                INERTIA_RULE,
             )
         )
     elif moments[0] <= 1e-9 * scale and scale > 0.0:
@@ -108,7 +109,7 @@ def body_findings(
                 "warning",
                 f"{place}.inertia",
                 f"principal moments {listing} kg m²: a moment is zero",
-                "inertia positive definite",
+                INERTIA_RULE,
             )
         )
     if moments[0] + moments[1] < moments[2] - 1e-6 * scale:
@@ -132,7 +133,7 @@ def body_findings(
                 "info",
                 f"{place}.inertia",
                 f"{mass:g} kg without rotational inertia (a point)",
-                "inertia positive definite",
+                INERTIA_RULE,
             )
         )
     if axis is not None:
@@ -291,12 +292,7 @@ def _sampled(robot: Robot, samples: int, seed: int) -> list[Finding]:
         return [
             Finding("info", "bodies", "no inertia at all: the arm has kinematics, but no dynamics", "inertia known")
         ]
-    low = np.where(np.isfinite(robot.lower), robot.lower, -np.pi)
-    high = np.where(np.isfinite(robot.upper), robot.upper, np.maximum(np.pi, low))
-    low = np.minimum(low, high)
-    draws = low + (high - low) * spread(samples, robot.n, seed)
-    if ((low <= 0.0) & (high >= 0.0)).all():
-        draws = np.vstack([np.zeros(robot.n), draws])
+    draws = _configurations(robot, samples, seed)
     worst, at = np.inf, draws[0]
     load = np.zeros(robot.n)
     for q in draws:
@@ -324,6 +320,39 @@ def _sampled(robot: Robot, samples: int, seed: int) -> list[Finding]:
             reason = f"gravity alone asks up to {need:.4g}, rated {rated:.4g}"
             out.append(Finding("warning", f"joints.{joint.name}", reason, "gravity against rated torque"))
     return out
+
+
+def _configurations(robot: Robot, samples: int, seed: int) -> Array:
+    """Configurations within the limits, the one with all joints at 0 first if it is among them."""
+    low = np.where(np.isfinite(robot.lower), robot.lower, -np.pi)
+    high = np.where(np.isfinite(robot.upper), robot.upper, np.maximum(np.pi, low))
+    low = np.minimum(low, high)
+    draws = low + (high - low) * spread(samples, robot.n, seed)
+    if ((low <= 0.0) & (high >= 0.0)).all():
+        draws = np.vstack([np.zeros(robot.n), draws])
+    return draws
+
+
+INDEFINITE_SAMPLES = 256
+"""Configurations at which an arm with a negative moment is looked at: M may be indefinite in a part of them only."""
+
+
+def indefinite_mass(robot: Robot) -> str:
+    """Return where the mass matrix has a negative eigenvalue, in words; "" if it has none at `INDEFINITE_SAMPLES`.
+
+    M = Σ JᵀIJ of bodies without negative moments has none anywhere: there is nothing to look for.
+    """
+    if not any(finding.rule == INERTIA_RULE and finding.severity == "error" for finding in robot_body_findings(robot)):
+        return ""
+    for q in _configurations(robot, INDEFINITE_SAMPLES, 0):
+        M, _ = mass_and_gravity(robot.tree, q)
+        diagonal = np.abs(np.diag(M))
+        scale = 1.0 / np.sqrt(np.where(diagonal > 1e-100, diagonal, 1.0))
+        lowest = float(np.linalg.eigvalsh(M * np.outer(scale, scale))[0]) if np.isfinite(M).all() else -np.inf
+        if lowest < -SINGULAR_EIGENVALUE:
+            where = ", ".join(f"{x:.3g}" for x in q)
+            return f"mass matrix is indefinite at q = ({where}): smallest scaled eigenvalue {lowest:.2g}"
+    return ""
 
 
 def spread(count: int, n: int, first: int) -> Array:

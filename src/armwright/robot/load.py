@@ -89,9 +89,9 @@ def load(
             sheet, URDF or MJCF model; or, where `robot_descriptions` is installed, one of its names
             ("panda_description").
         implausible: what to do with bodies that no matter can form. "refuse" them; or "warn" and load them as written:
-            of a sheet any (an indefinite tensor and a singular mass matrix included), of a URDF or MJCF those whose
-            moments or size are absurd, while a negative mass or moment stays refused. Links that are fixed to each
-            other are judged as one body. What is merely doubtful loads either way; `check` lists it.
+            of a sheet any (a negative moment and a singular mass matrix included, an indefinite one not), of a URDF or
+            MJCF those whose moments or size are absurd, while a negative mass or moment stays refused. Links that are
+            fixed to each other are judged as one body. What is merely doubtful loads either way; `check` lists it.
         base: link of a URDF or body of an MJCF model to stand on (default: its root); everything above is left out.
         tip: link (body, site) that becomes the tool, also one on a fixed joint. The chain from the base to it is cut
             out: joints off it are locked at 0 (or the limit nearest to it), their mass stays, and a warning names

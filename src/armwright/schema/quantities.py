@@ -103,6 +103,7 @@ def check_unit(unit: object, allowed: tuple[Dimension, ...], refuse: Callable[[s
 Dimensions = tuple[Dimension, ...]
 SMALLEST_MAGNITUDE, LARGEST_MAGNITUDE = 1e-100, 1e12
 """Magnitudes beyond these would overflow somewhere downstream; no robot has them."""
+NO_ROBOTS_NUMBER = f"is no robot's number; magnitudes go from {SMALLEST_MAGNITUDE:g} to {LARGEST_MAGNITUDE:g}"
 MAX_ROWS = 200
 
 
@@ -116,11 +117,21 @@ def real(value: object, q: Quantity, *, infinite: bool = False) -> float:
         raise q.refuse("integer too large", "number") from None
     if math.isnan(number) or (math.isinf(number) and not infinite):
         raise q.refuse(f"numbers must be finite, got {number}", "finite")
-    if number != 0.0 and not SMALLEST_MAGNITUDE <= abs(number) <= LARGEST_MAGNITUDE and not math.isinf(number):
-        raise q.refuse(
-            f"{number:g} is no robot's number; magnitudes go from {SMALLEST_MAGNITUDE:g} to {LARGEST_MAGNITUDE:g}",
-            "magnitude",
-        )
+    if not (is_of_a_robot(number) or math.isinf(number)):
+        raise q.refuse(f"{number:g} {NO_ROBOTS_NUMBER}", "magnitude")
+    return number
+
+
+def is_of_a_robot(number: float) -> bool:
+    """Whether a number is 0 or of a magnitude that a sheet holds."""
+    return number == 0.0 or SMALLEST_MAGNITUDE <= abs(number) <= LARGEST_MAGNITUDE
+
+
+def in_si(value: object, q: Quantity, unit: str, *, infinite: bool = False) -> float:
+    """Return `value` as a float in SI; in that unit, too, it must be a robot's number."""
+    number = to_si(real(value, q, infinite=infinite), unit)
+    if not (is_of_a_robot(number) or math.isinf(number)):
+        raise q.refuse(f"{number:g} in SI {NO_ROBOTS_NUMBER}", "magnitude")
     return number
 
 
@@ -145,7 +156,7 @@ def take(table: Table, key: str, *extras: str) -> Quantity | None:
 def scalar(q: Quantity, dimension: Dimensions, *, minimum: float = -math.inf) -> float:
     """Return one number in SI; below `minimum` is an error."""
     unit = check_unit(q.entries.get("unit"), dimension, q.refuse)
-    number = to_si(real(q.entries["value"], q), unit)
+    number = in_si(q.entries["value"], q, unit)
     if number < minimum:
         raise q.refuse(f"must be at least {minimum:g}, got {number:g}", "range")
     return number
@@ -155,7 +166,7 @@ def vector(q: Quantity, length: int, dimension: Dimensions) -> Array:
     """Return `length` numbers in SI."""
     unit = check_unit(q.entries.get("unit"), dimension, q.refuse)
     values = listed(q.entries["value"], length, q)
-    return np.array([to_si(real(v, q), unit) for v in values], dtype=np.float64)
+    return np.array([in_si(v, q, unit) for v in values], dtype=np.float64)
 
 
 def listed(value: object, length: int, q: Quantity) -> Sequence[Any]:
@@ -196,7 +207,7 @@ def per_joint(
     units = listed(unit, n, q) if isinstance(unit, list) else [unit] * n
     out = []
     for v, u, dimension in zip(values, units, dimensions, strict=True):
-        out.append(to_si(real(v, q, infinite=infinite), check_unit(u, dimension, q.refuse)))
+        out.append(in_si(v, q, check_unit(u, dimension, q.refuse), infinite=infinite))
         if out[-1] < minimum:
             raise q.refuse(f"must be at least {minimum:g}, got {out[-1]:g}", "range")
     return np.array(out, dtype=np.float64)
@@ -230,6 +241,6 @@ def columns_of(q: Quantity, columns: Mapping[str, Dimensions | None]) -> list[di
                     raise q.refuse(f"column {name!r} holds text, got {v!r:.60}", "type")
                 entry[name] = v
             else:
-                entry[name] = to_si(real(v, q), unit)
+                entry[name] = in_si(v, q, unit)
         out.append(entry)
     return out

@@ -22,6 +22,7 @@ from armwright.files import read_regular
 MAX_BYTES = 1_000_000
 MAX_EXTENDS = 8
 MAX_DEPTH = 8
+NAMED = ("bodies", "frames")  # sections whose keys are names that authors choose: none has a meaning of its own there
 # tomllib takes quadratic time on dotted keys of very many parts; starting at word boundaries keeps the search linear
 _LONG_KEY = re.compile(r"""(?<![\w.-])(?:(?:"[^"\n]*"|'[^'\n]*'|[\w-]+)[ \t]*\.[ \t]*){40}""")
 _LINE = re.compile(r"at line (\d+)")
@@ -155,8 +156,10 @@ def _source(
 ) -> Source | None:
     """Read ``source = "key place"`` and ``note``; without them the source of the table above applies."""
     cited, note = entries.get("source"), entries.get("note", "")
-    for key in ("source", "note"):
-        if not isinstance(entries.get(key, ""), str):
+    if path in NAMED:  # what is called "source" and is a table is a body or a frame
+        cited, note = (None if isinstance(cited, dict) else cited), ("" if isinstance(note, dict) else note)
+    for key, value in (("source", cited or ""), ("note", note)):
+        if not isinstance(value, str):
             raise DescriptionError(f"{key} must be text", where=text.where(f"{path}.{key}".strip(".")), rule="type")
     if cited is None:
         return Source(above.document, above.place, note) if above and note else above
@@ -170,24 +173,26 @@ def _source(
     return Source(sources[key], place.strip(), note)
 
 
-def _lift(entries: dict[str, Any], sources: dict[str, Any], text: Text, path: str, above: Source | None) -> Table:
+def _lift(
+    entries: dict[str, Any], sources: dict[str, Any], text: Text, path: str, above: Source | None, depth: int = 0
+) -> Table:
     """Turn raw tables into `Table`, and those with ``value`` or ``rows`` into `Quantity`, sources attached."""
-    if path.count(".") > MAX_DEPTH:
+    if depth > MAX_DEPTH:
         raise DescriptionError("tables are nested too deeply", where=text.file, rule="depth")
     source = _source(entries, sources, text, path, above)
     out = Table({}, text, path)
     for key, value in entries.items():
         inner = f"{path}.{key}" if path else key
-        if key in ("source", "note"):
+        if key in ("source", "note") and not (path in NAMED and isinstance(value, dict)):
             continue
-        if isinstance(value, dict) and "value" in value:
+        if isinstance(value, dict) and "value" in value and inner not in NAMED:
             plain = {k: v for k, v in value.items() if k not in ("source", "note")}
             out.entries[key] = Quantity(plain, _source(value, sources, text, inner, source), text, inner)
-        elif isinstance(value, dict) and key != "sources":
-            out.entries[key] = _lift(value, sources, text, inner, source)
+        elif isinstance(value, dict) and inner != "sources":
+            out.entries[key] = _lift(value, sources, text, inner, source, depth + 1)
         else:
             out.entries[key] = value
-    if "rows" in out.entries:
+    if "rows" in out.entries and path not in NAMED:
         keys = ("columns", "units", "rows")
         table = {k: out.entries.pop(k) for k in keys if k in out.entries}
         out.entries["rows"] = Quantity(table, source, text, f"{path}.rows" if path else "rows")

@@ -30,6 +30,7 @@ from armwright.schema.quantities import (
     Dimensions,
     check_unit,
     columns_of,
+    in_si,
     listed,
     matrix,
     per_joint,
@@ -80,7 +81,7 @@ def pose(table: Table, key: str, sources: dict[str, Source]) -> Array | None:
     R = np.eye(3)
     if "rpy" in q.entries:
         unit = check_unit(q.entries.get("rpy_unit"), ("angle",), q.refuse)
-        rpy = [to_si(real(v, q), unit) for v in listed(q.entries["rpy"], 3, q)]
+        rpy = [in_si(v, q, unit) for v in listed(q.entries["rpy"], 3, q)]
         R = np.asarray(rotation_from_rpy(np.array(rpy)))
     return np.asarray(pose_of(R, vector(q, 3, ("length",))))
 

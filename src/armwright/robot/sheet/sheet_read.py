@@ -45,7 +45,7 @@ import numpy as np
 
 from armwright.errors import DescriptionError, InputError, NotSupportedError, tell_user
 from armwright.files import read_regular
-from armwright.robot.check import physics_findings
+from armwright.robot.check import indefinite_mass, physics_findings
 from armwright.robot.model import EARTH_GRAVITY, Robot
 from armwright.robot.parts import Body, Frame
 from armwright.robot.self_check import require_agreement
@@ -61,7 +61,7 @@ from armwright.robot.sheet.sheet_joints import (
 )
 from armwright.robot.tables.dh import from_dh, from_mdh
 from armwright.robot.tables.joint_screws import from_screws
-from armwright.schema.quantities import scalar, take, vector
+from armwright.schema.quantities import NO_ROBOTS_NUMBER, is_of_a_robot, scalar, take, vector
 from armwright.schema.toml_text import MAX_BYTES, Source, Table, read_tree
 
 CATALOGUE = "armwright.catalogue"
@@ -142,7 +142,8 @@ def read_sheet(path: str | Path, *, implausible: Implausible = "refuse") -> Robo
     Args:
         path: a TOML file.
         implausible: what to do with a body that no matter can form (indefinite tensor, triangle inequality, absurd
-            radius of gyration) or an arm whose mass matrix is singular: "refuse", or "warn" and load as written.
+            radius of gyration) or an arm whose mass matrix is singular: "refuse", or "warn" and load as written. An
+            arm whose mass matrix is indefinite stays refused.
 
     Returns:
         The robot; `Robot.sources` maps dotted paths ("bodies.upper_arm.mass") to citations.
@@ -174,6 +175,7 @@ def robot_from_text(
         robot = replace(robot, measured=measured) if measured is not None else robot
     except InputError as error:
         raise DescriptionError(str(error), where=file, rule="robot") from None
+    _check_magnitudes(tree, robot)
     broken = [finding for finding in physics_findings(robot) if finding.severity == "error"]
     if broken:
         first = broken[0]
@@ -181,9 +183,27 @@ def robot_from_text(
         if implausible == "refuse":
             advice = '. Load it as written with implausible="warn"'
             raise DescriptionError(first.reason + others + advice, where=tree.where(first.place), rule=first.rule)
+        if wrong := indefinite_mass(robot):
+            message = f"{first.reason}{others}; {wrong}, so that it has no dynamics, and no option loads it"
+            raise DescriptionError(message, where=tree.where(first.place), rule="M indefinite")
         tell_user(f"{tree.where(first.place)}: {first.reason}{others}")
     require_agreement(robot, file)
     return robot
+
+
+def _check_magnitudes(tree: Table, robot: Robot) -> None:
+    """Refuse what becomes of numbers within bounds where they are multiplied (cylinders) or added (places)."""
+    poses = {"base.pose": robot.T_base_root, "tool.pose": robot.T_tip_tool}
+    poses |= {f"frames.{frame.name}.pose": frame.T_parent_frame for frame in robot.frames}
+    for body in robot.bodies:
+        poses |= {f"bodies.{body.name}.{key}": getattr(body, key) for key in ("mass", "com", "inertia")}
+        poses[f"bodies.{body.name}.joint_pose"] = body.T_parent_joint
+        poses[f"bodies.{body.name}.link_pose"] = body.T_joint_link
+    for place, numbers in poses.items():
+        strange = next((x for x in np.ravel(numbers).tolist() if not is_of_a_robot(x)), None)
+        if strange is not None:
+            message = f"a number here becomes {strange:g}, which {NO_ROBOTS_NUMBER}"
+            raise DescriptionError(message, where=tree.where(place), rule="magnitude")
 
 
 def _build(tree: Table) -> Robot:

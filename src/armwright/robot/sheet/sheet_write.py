@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing a sheet: any robot in the explicit form (kind = "frames"), numbers by ``repr``, so nothing is lost.
 
-What is generated on reading (DH products, cylinders) is written as the resulting frames and tensors.
+What is generated on reading (DH products, cylinders) is written as the resulting frames and tensors. Numbers that are
+smaller than those of a sheet are written as 0; a robot with others that a sheet cannot hold is refused.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.errors import NotSupportedError
 from armwright.robot.model import Robot
 from armwright.robot.sheet.sheet_bodies import ROOT
+from armwright.schema.quantities import LARGEST_MAGNITUDE, MAX_ROWS, SMALLEST_MAGNITUDE
 from armwright.schema.toml_text import Source
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+_JOINT_DEFAULTS = {"lower": -np.inf, "viscous": 0.0, "coulomb": 0.0, "dead_zone": 0.0}  # all others: no limit, inf
+_MOTOR_DEFAULTS = {"rotor_inertia": 0.0, "viscous": 0.0, "load_friction": 0.0, "torque_constant": 0.0}  # others: inf
 _JOINT_UNITS = {
     "lower": ("rad", "m"),
     "upper": ("rad", "m"),
@@ -46,7 +51,11 @@ def write_sheet(robot: Robot) -> str:
     """Return the robot as sheet text; reading it back gives the same kinematics and dynamics to rounding.
 
     Sources are kept: those of single numbers where they belong, that of a geometry table with each joint's pose.
+
+    Raises:
+        NotSupportedError: a sheet cannot hold a name or a number of this robot; the message says which.
     """
+    _check_names(robot)
     book = _Book(robot.sources)
     lines = [f"name = {_text(robot.name)}"]
     if robot.notes:
@@ -92,7 +101,7 @@ class _Book:
 
     def quantity(self, path: str, value: ArrayLike, unit: str | list[str], extra: str = "", fallback: str = "") -> str:
         units = _text(unit) if isinstance(unit, str) else "[" + ", ".join(_text(u) for u in unit) + "]"
-        return f"{{ value = {_number(value)}, unit = {units}{extra}{self.cite(path, fallback)} }}"
+        return f"{{ value = {_number(value, path)}, unit = {units}{extra}{self.cite(path, fallback)} }}"
 
 
 def _text(value: str) -> str:
@@ -110,10 +119,22 @@ def _text(value: str) -> str:
     return '"' + "".join(out) + '"'
 
 
-def _number(value: Any) -> str:
+def _number(value: Any, path: str) -> str:
     if isinstance(value, (list, tuple, np.ndarray)):
-        return "[" + ", ".join(_number(v) for v in value) + "]"
-    return repr(float(value))
+        return "[" + ", ".join(_number(v, path) for v in value) + "]"
+    number = float(value)
+    if LARGEST_MAGNITUDE < abs(number) < np.inf:
+        raise NotSupportedError(f"to_sheet: {path} is {number:g}; a sheet holds numbers up to {LARGEST_MAGNITUDE:g}")
+    return repr(number if abs(number) >= SMALLEST_MAGNITUDE else 0.0 * number)
+
+
+def _check_names(robot: Robot) -> None:
+    for what, things in (("joint", robot.joints), ("body", robot.bodies)):
+        if len(things) > MAX_ROWS:
+            raise NotSupportedError(f"to_sheet: {len(things)} of kind {what}; a sheet holds at most {MAX_ROWS}")
+        for thing in things:
+            if thing.name in ("", ROOT)[: 1 + (what == "body")]:
+                raise NotSupportedError(f"to_sheet: a sheet has no {what} called {thing.name!r}; give it another name")
 
 
 def _joints(robot: Robot, book: _Book) -> list[str]:
@@ -127,7 +148,7 @@ def _joints(robot: Robot, book: _Book) -> list[str]:
     for key, (turning, sliding) in _JOINT_UNITS.items():
         holder = "friction" if key in ("viscous", "coulomb", "dead_zone") else "limits"
         values = [getattr(getattr(joint, holder), key) for joint in robot.joints]
-        if all(np.isinf(v) or (v == 0.0 and holder == "friction") for v in values):
+        if all(v == _JOINT_DEFAULTS.get(key, np.inf) for v in values):
             continue
         units = [turning if joint.kind == "revolute" else sliding for joint in robot.joints]
         unit: str | list[str] = units[0] if len(set(units)) == 1 else units
@@ -141,7 +162,7 @@ def _actuators(robot: Robot, book: _Book) -> list[str]:
         lines.append(f"gear = {book.quantity('actuators.gear', robot.actuators.gear, '-')}")
     for key, unit in _MOTOR_UNITS.items():
         values = getattr(robot.actuators, key)
-        if values.size and (key.startswith("curve") or not (np.isinf(values) | (values == 0.0)).all()):
+        if values.size and (key.startswith("curve") or (values != _MOTOR_DEFAULTS.get(key, np.inf)).any()):
             lines.append(f"{key} = {book.quantity(f'actuators.{key}', values, unit)}")
     return [*lines, ""] if len(lines) > 1 else []
 
@@ -176,7 +197,7 @@ def _bodies(robot: Robot, book: _Book) -> list[str]:
             f"[bodies.{_text(body.name)}]",
             f"parent = {_text(robot.bodies[body.parent].name if body.parent >= 0 else ROOT)}",
             f"joint = {_text(joint.name)}",
-            f"axis = {_number(body.axis)}",
+            f"axis = {_number(body.axis, f'{path}.axis')}",
             f"joint_pose = {book.quantity(f'{path}.joint_pose', body.T_parent_joint, 'm', fallback='geometry.rows')}",
             f"link_pose = {book.quantity(f'{path}.link_pose', body.T_joint_link, 'm', fallback='geometry.rows')}",
             f"mass = {book.quantity(f'{path}.mass', body.mass, 'kg')}",
