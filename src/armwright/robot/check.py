@@ -181,6 +181,10 @@ __all__ = ["Finding", "body_findings", "check", "physics_findings", "robot_body_
 
 SINGULAR_EIGENVALUE = 1e-10
 """Smallest eigenvalue of M scaled to unit diagonal that still counts as positive definite."""
+SAMPLED_WORK = 100_000_000
+"""Bodies times joints squared, summed over the samples, that a check computes: seconds; 64 samples of 116 joints."""
+LEAST_SAMPLES = 3
+"""Samples that any arm is looked at with."""
 SPEED_SLACK = 1.01
 """Joint speeds are printed with three digits; a per cent above the motor's is rounding."""
 
@@ -191,7 +195,8 @@ def check(robot: Robot, *, samples: int = 64, seed: int = 0) -> list[Finding]:
 
     Args:
         robot: any robot, branches and mimic joints included.
-        samples: configurations drawn within the joint limits for the mass matrix and the gravity torque.
+        samples: configurations drawn within the joint limits for the mass matrix and the gravity torque; fewer for an
+            arm of hundreds of joints (`SAMPLED_WORK`).
         seed: where in the sequence of configurations to begin.
 
     Returns:
@@ -292,7 +297,8 @@ def _sampled(robot: Robot, samples: int, seed: int) -> list[Finding]:
         return [
             Finding("info", "bodies", "no inertia at all: the arm has kinematics, but no dynamics", "inertia known")
         ]
-    draws = _configurations(robot, samples, seed)
+    each = len(robot.bodies) * robot.n**2
+    draws = _configurations(robot, min(samples, max(LEAST_SAMPLES, SAMPLED_WORK // each)), seed)
     worst, at = np.inf, draws[0]
     load = np.zeros(robot.n)
     for q in draws:
@@ -385,6 +391,9 @@ def mass_and_gravity(tree: Tree, q: Array) -> tuple[Array, Array]:
     R_of: list[Array] = []
     p_of: list[Array] = []
     J_of: list[Array] = []
+    linear: list[Array] = []
+    turned: list[Array] = []
+    angular: list[Array] = []
     for i, step in enumerate(steps(tree, q)):
         up = tree.parent[i]
         R_up, p_up = (R_of[up], p_of[up]) if up >= 0 else (np.eye(3), np.zeros(3))
@@ -400,6 +409,11 @@ def mass_and_gravity(tree: Tree, q: Array) -> tuple[Array, Array]:
         J_of.append(J)
         v, w, h = J[:3], J[3:], R @ tree.h[i]
         turn = np.cross(h, w, axisb=0, axisc=0)  # ĥ w, so that m v − ĥ w is the linear momentum
-        M = M + tree.m[i] * v.T @ v - v.T @ turn - turn.T @ v + w.T @ (R @ tree.J[i] @ R.T) @ w
+        linear.append(tree.m[i] * v - turn)
+        angular.append((R @ tree.J[i] @ R.T) @ w)
+        turned.append(turn)
         g = g - tree.m[i] * v.T @ tree.gravity - w.T @ np.cross(h, tree.gravity)
+    if J_of:  # one product of tall matrices for all bodies: on long chains quicker than body by body
+        V, W = (np.concatenate([J[part] for J in J_of]) for part in (slice(3), slice(3, 6)))
+        M = M + V.T @ np.concatenate(linear) - np.concatenate(turned).T @ V + W.T @ np.concatenate(angular)
     return 0.5 * (M + M.T), g
