@@ -25,7 +25,8 @@ def test_a_pose_and_a_motion_are_recordings_that_show_themselves(tmp_path):
             robot.plot(bad)
 
 
-def test_teach_serves_the_studio_beside_the_program():
+def test_teach_serves_the_studio_beside_the_program(tmp_path, monkeypatch):
+    monkeypatch.setenv("ARMWRIGHT_STUDIO_RECORDINGS", str(tmp_path))
     for name in ("starlette", "uvicorn", "websockets"):
         pytest.importorskip(name, reason="extra [studio] is not installed")
     studio = aw.load("planar2").teach(browser=False)

@@ -22,7 +22,8 @@ def command(*words):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for other processes")
-def test_it_serves_refuses_a_taken_port_and_ends_with_ctrl_c():
+def test_it_serves_refuses_a_taken_port_and_ends_with_ctrl_c(tmp_path, monkeypatch):
+    monkeypatch.setenv("ARMWRIGHT_STUDIO_RECORDINGS", str(tmp_path))
     with subprocess.Popen(command("--port", "0", "--share", "--json"), stdout=subprocess.PIPE, text=True) as first:
         said = ""
         while not said.rstrip().endswith("}"):

@@ -39,6 +39,7 @@ OWN = {
     "law": {"law": "free", "knows": True},
     "reset": {},
     "record": {"on": True},
+    "remove": {"number": 1},
     "cancel": {"job": 1},
     "explore": {"reactions": ["stop"], "observers": [], "duration": 5, "world": "pillars"},
     "program": {"source": 1},
@@ -144,7 +145,7 @@ def test_no_path_leaves_the_page(running, path):
         "null",
         "[]",
         '{"do": 7}',
-        '{"do": "open", "id": 1}',
+        '{"do": "open"}',
         '{"do": "look"}',
         '{"do": "look", "q": "no"}',
         '{"do": "look", "q": [NaN, 0]}',
@@ -323,7 +324,7 @@ def test_recordings_of_all_formats_can_be_sent(running, tmp_path):
             assert upload(running, "recording", "run.csv.meta", described) == (200, {})
         status, said = upload(running, "recording", file.name, file.read_bytes())
         assert status == 200
-        np.testing.assert_array_equal(running.studio.shelf.get(said["number"], "recording").value["q"], recording["q"])
+        np.testing.assert_array_equal(running.studio.shelf.recording(said["number"])["q"], recording["q"])
 
 
 def test_programs_of_all_languages_can_be_sent():

@@ -9,6 +9,8 @@ import queue
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,15 +18,21 @@ import armwright as aw
 
 
 @contextmanager
-def running_studio(robot: str = "planar2") -> Iterator[Any]:
-    """Serve a studio on a free port until the block ends."""
+def running_studio(robot: str = "planar2", recordings: Path | None = None) -> Iterator[Any]:
+    """Serve a studio on a free port until the block ends; without a folder of its own for recordings in a new one."""
+    with TemporaryDirectory() as folder, _served(robot, recordings or Path(folder)) as running:
+        yield running
+
+
+@contextmanager
+def _served(robot: str, recordings: Path) -> Iterator[Any]:
     from armwright.studio.start_studio import serve
 
     told: queue.Queue[Any] = queue.Queue()
 
     def work() -> None:
         try:
-            serve(aw.load(robot), port=0, ready=told.put)
+            serve(aw.load(robot), port=0, recordings=recordings, ready=told.put)
         except BaseException as error:  # the test is told
             told.put(error)
 

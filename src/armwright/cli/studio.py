@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,11 +25,15 @@ def studio(
     share: Annotated[bool, typer.Option("--share", help="Print a second address, for those who may only look.")] = (
         False
     ),
+    recordings: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where recordings are kept; a folder of this user's data by default."),
+    ] = None,
     browse: Open = False,
     json: Json = False,
 ) -> None:
     """Look at an arm, pull it, let it explore, look at recordings: a page in the browser, until Ctrl-C."""
-    from armwright.studio.start_studio import is_loopback, serve
+    from armwright.studio.start_studio import is_loopback, leave, serve
 
     if not is_loopback(host):
         tell(
@@ -49,4 +54,5 @@ def studio(
 
             webbrowser.open(at.owner)
 
-    serve(arm, host=host, port=port, ready=ready)
+    serve(arm, host=host, port=port, recordings=recordings, ready=ready)
+    leave()

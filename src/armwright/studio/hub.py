@@ -89,9 +89,7 @@ class Hub:
 
     def publish(self, frame: bytes) -> None:
         """Offer a frame to all who watch; from any thread."""
-        if self.loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop has just ended
-                self.loop.call_soon_threadsafe(self._show, frame)
+        self.call_soon(lambda: self._show(frame))
 
     def _show(self, frame: bytes) -> None:
         for client in self.clients:
@@ -105,9 +103,14 @@ class Hub:
 
     def tell_soon(self, message: dict[str, Any]) -> None:
         """Send a text to all; from any thread."""
-        if self.loop is not None:
-            with contextlib.suppress(RuntimeError):
-                self.loop.call_soon_threadsafe(self.tell, message)
+        self.call_soon(lambda: self.tell(message))
+
+    def call_soon(self, action: Callable[[], None]) -> None:
+        """Do something on the event loop; from any thread."""
+        loop = self.loop
+        if loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has just ended
+                loop.call_soon_threadsafe(action)
 
     def add(self, client: Client) -> None:
         """Add a page that came."""

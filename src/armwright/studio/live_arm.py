@@ -3,7 +3,10 @@
 
 Nobody who watches can slow it down. Orders come in through a queue and are done between two ticks; a frame goes out
 every 16 ms as bytes, and whoever is not ready for it gets a later one (`armwright.studio.hub`). When it is told to
-record, `LiveRows` keeps rows at 100 Hz, ten minutes at most.
+record, it hands rows to a `LiveRecording`.
+
+Nothing that a page does ends the thread: an order may be cancelled by a page that leaves, and a defect in an order, a
+tick or a frame is told to the pages while the thread goes on. Should it end nonetheless, orders fail at once.
 
 A frame is float32, little endian: t [s], speed (0 paused), level and alarm of the detector, link that is held, n,
 then q (n), felt torque (n), true torque (n), true force (3), its point (3), target of the spring (3).
@@ -15,68 +18,32 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.contact.isolation.torque_change import CHANGE_WINDOW, GAP_BEFORE_ALARM, level_before
 from armwright.errors import ArmwrightError, InputError
-from armwright.recording.recording import Recording
-from armwright.recording.signals import Signal
 from armwright.studio.live_doubt import LiveDoubt
 from armwright.studio.pulled_arm import PULL_RATE, Choice, PulledArm, inside, posture
 from armwright.studio.touch_beliefs import Moment
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.studio.live_recording import LiveRecording
     from armwright.types import Array
 
-RECORDED_TICKS = 5  # ticks
 LEVEL_TICKS = round(
     (CHANGE_WINDOW + GAP_BEFORE_ALARM) * PULL_RATE
 )  # ticks until an alarm that tell what was felt before
 SETTLED = 1.0  # [s] after a change of load or friction, in which what it makes the arm feel has settled
-MOST_LIVE_ROWS = 60_000  # rows
-
-
-class LiveRows:
-    """Rows of a running arm."""
-
-    def __init__(self, robot: Robot) -> None:
-        self.robot, self._tick = robot, 0
-        self._kept: list[tuple[np.ndarray, ...]] = []
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def add(self, plant: PulledArm) -> None:
-        """Keep the present state, every `RECORDED_TICKS`-th time."""
-        self._tick += 1
-        if self._tick % RECORDED_TICKS or len(self._kept) >= MOST_LIVE_ROWS:
-            return
-        live, truth = plant.live, plant.truth()
-        row = ([live.time], live.q, live.qd, live.tau, live.outputs["tau_ext"], truth.torque, truth.force)
-        self._kept.append(tuple(np.array(part) for part in row))
-
-    def recording(self, plant: PulledArm) -> Recording:
-        """Return everything that was kept."""
-        n = self.robot.n
-        widths = (1, n, n, n, n, n, 3)
-        if self._kept:
-            columns = [np.array([row[k] for row in self._kept]) for k in range(7)]
-        else:
-            columns = [np.zeros((0, width)) for width in widths]
-        units = {"q": "rad", "qd": "rad/s", "tau": "N m", "tau_ext": "N m", "tau_ext_true": "N m", "push": "N"}
-        signals = {name: Signal(values, unit) for (name, unit), values in zip(units.items(), columns[1:], strict=True)}
-        settings = {"law": plant.choice.law, "knows": plant.choice.knows}
-        return Recording(columns[0][:, 0], signals, self.robot, settings, outcome="recorded in the studio")
-
-
 WAKE = 0.008  # [s] between two readings of the clock: four ticks
 FRAME = 2  # readings of the clock between two frames
 LARGEST_LAG = 0.1  # [s] of simulation that is made up for; what is later than that is dropped
 GOAL_FILTER_RATE = 4.0  # [rad/s] of the filter that leads the reference to a goal
+END_SECONDS = 1.0  # [s] that the thread has to end
 SWAY, SWAY_RATE = 0.25, 0.8  # [rad], [rad/s] of the motion "sway"
 
 
@@ -91,10 +58,25 @@ class LiveArm:
     Attributes:
         plant: the present one. speed: simulated over real time, 0 when paused. goal: where the law takes the arm (n,).
         motion: "hold" or "sway". late: how often time was dropped. ticks: since the beginning.
+        error: why the arm stands still, until it is reset or replaced; "" while it can go on.
     """
 
-    def __init__(self, robot: Robot, publish: Callable[[bytes], None], choice: Choice | None = None) -> None:
-        self._publish = publish
+    def __init__(
+        self,
+        robot: Robot,
+        publish: Callable[[bytes], None],
+        choice: Choice | None = None,
+        changed: Callable[[str], None] = lambda trouble: None,
+    ) -> None:
+        """Compile the plant and start the thread.
+
+        Args:
+            robot: the arm.
+            publish: takes every frame, in the thread.
+            choice: law and what the controller knows.
+            changed: told, in the thread, when something has changed without an order, and what went wrong, if anything.
+        """
+        self._publish, self._changed, self._told = publish, changed, ""
         self.plant = PulledArm(robot, choice or Choice(), posture(robot))
         self.speed, self.motion = 1.0, "hold"
         self.goal: Array = np.array(self.plant.live.q)
@@ -105,8 +87,9 @@ class LiveArm:
         self.late, self.ticks = 0, 0
         self.error = ""
         self._orders: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
-        self._rows: LiveRows | None = None
-        self._end, self._watched = threading.Event(), threading.Event()
+        self._recording: LiveRecording | None = None
+        self._end, self._watched, self._ended = threading.Event(), threading.Event(), threading.Event()
+        self._due, self._owed, self._looks = time.monotonic(), 0.0, 0
         self._thread = threading.Thread(target=self._run, name="studio simulation", daemon=True)
         self._thread.start()
 
@@ -144,26 +127,33 @@ class LiveArm:
         """Do something between two ticks; the future has its result."""
         future: Future[Any] = Future()
         self._orders.append((action, future))
+        if self._ended.is_set():
+            self._refuse()
         return future
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread and a recording that runs."""
         self._end.set()
         self._watched.set()
-        self._thread.join()
+        self._thread.join(END_SECONDS)
+        recording = self.stop_recording("the studio has ended")
+        if recording is not None:
+            wait([recording.done], END_SECONDS)  # what was given to the system survives in any case
 
     # -- orders, done by the thread ------------------------------------------------------------------------------
 
     def replace(self, plant: PulledArm) -> None:
-        """Continue with another plant, which was compiled elsewhere."""
+        """Continue with another plant, which was compiled elsewhere; a recording ends here, whole."""
         before = self.plant
+        same = before.robot == plant.robot
+        self.stop_recording(f"the {'controller' if same else 'arm'} was changed")
         self.plant = plant
         if before.robot.name == plant.robot.name and before.robot.n == plant.robot.n:
             plant.live.reset(np.array(before.live.q))
             plant.become(friction=before.friction, payload=before.payload)
         self.goal = np.array(plant.live.q)
         self._doubt = doubt_of(plant)
-        self.error, self._rows = "", None
+        self.error = self._told = ""
         self._begin()
 
     def go_to(self, q: Array) -> None:
@@ -188,7 +178,7 @@ class LiveArm:
         self.plant.live.reset(posture(self.plant.robot))
         self.goal = np.array(self.plant.live.q)
         self._doubt = doubt_of(self.plant)
-        self.error = ""
+        self.error = self._told = ""
         self._begin()
 
     def pause(self, speed: float) -> None:
@@ -201,18 +191,25 @@ class LiveArm:
             self._tick()
         self._send()
 
-    def record(self, wanted: bool) -> Recording | None:
-        """Begin to keep rows, or end and return what was kept."""
-        if wanted:
-            self._rows = LiveRows(self.plant.robot)
-            return None
-        rows, self._rows = self._rows, None
-        return None if rows is None else rows.recording(self.plant)
+    def record(self, recording: LiveRecording) -> None:
+        """Begin to hand over rows."""
+        if self.recording:
+            raise InputError("record: a recording runs already")
+        if recording.plant is not self.plant:
+            raise InputError("record: the arm was changed meanwhile; record again")
+        self._recording = recording
+
+    def stop_recording(self, reason: str) -> LiveRecording | None:
+        """End a recording and return it; it is closed a little later, see its `done`. None if none runs."""
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            recording.end(reason)
+        return recording
 
     @property
     def recording(self) -> bool:
         """Return whether rows are kept."""
-        return self._rows is not None
+        return self._recording is not None and not self._recording.broken
 
     def moment(self) -> Moment:
         """Return a copy of the present."""
@@ -241,37 +238,74 @@ class LiveArm:
     # -- the thread ------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        due, owed, looks = time.monotonic(), 0.0, 0
-        while not self._end.is_set():
-            self._work()
-            if not self._watched.is_set() and not self._orders:
-                self._watched.wait(0.05)
-                due = time.monotonic()
-                continue
+        try:
+            while not self._end.is_set():
+                try:
+                    self._go_on()
+                except Exception as error:  # noqa: BLE001 - a thread has no caller; the pages are told
+                    self._stand_still(f"a defect of this program: {error!r:.200}")
+                    time.sleep(WAKE)
+        finally:
+            self._ended.set()
+            self._refuse()
+
+    def _go_on(self) -> None:
+        """Do what was ordered, and simulate what has passed since the last time."""
+        self._work()
+        if not self._watched.is_set() and not self._orders:
+            self._watched.wait(0.05)
+            self._due = time.monotonic()
+            return
+        now = time.monotonic()
+        if now < self._due + WAKE:
+            time.sleep(self._due + WAKE - now)
             now = time.monotonic()
-            if now < due + WAKE:
-                time.sleep(due + WAKE - now)
-                now = time.monotonic()
-            passed, due = now - due, now
-            if passed > LARGEST_LAG:
-                self.late += 1
-                passed = LARGEST_LAG
-            owed += passed * self.speed
-            while owed > 0.5 / PULL_RATE and not self.error:
-                owed -= 1.0 / PULL_RATE
-                self._tick()
-            owed = min(owed, 1.0 / PULL_RATE)
-            looks += 1
-            if looks % FRAME == 0 and self._watched.is_set():
+        passed, self._due = now - self._due, now
+        if passed > LARGEST_LAG:
+            self.late += 1
+            passed = LARGEST_LAG
+        self._owed += passed * self.speed
+        while self._owed > 0.5 / PULL_RATE and not self.error:
+            self._owed -= 1.0 / PULL_RATE
+            self._tick()
+        self._owed = min(self._owed, 1.0 / PULL_RATE)
+        self._looks += 1
+        if self._looks % FRAME == 0 and self._watched.is_set():
+            try:
                 self._send()
+            except Exception as error:  # noqa: BLE001 - a frame that nobody gets is no reason to stop the arm
+                self._tell(f"the arm could not be shown: {error!r:.200}")
 
     def _work(self) -> None:
         while self._orders:
             action, future = self._orders.popleft()
+            if not future.set_running_or_notify_cancel():  # whoever gave it has left; from here on nobody can cancel it
+                continue
             try:
-                future.set_result(action())
+                result = action()
             except Exception as error:  # noqa: BLE001 - whoever gave the order is told
                 future.set_exception(error)
+            else:
+                future.set_result(result)
+
+    def _refuse(self) -> None:
+        """Let all orders fail that wait for a thread which has ended."""
+        with suppress(IndexError):
+            while True:
+                _, future = self._orders.popleft()
+                if future.set_running_or_notify_cancel():
+                    future.set_exception(ArmwrightError("studio: the simulation has ended; start the studio again"))
+
+    def _stand_still(self, error: str) -> None:
+        self.error = error
+        self._tell(error)
+
+    def _tell(self, trouble: str) -> None:
+        """Let the pages know, once for each trouble."""
+        if trouble != self._told:
+            self._told = trouble
+            with suppress(Exception):
+                self._changed(trouble)
 
     def _tick(self) -> None:
         """Lead the reference on and step."""
@@ -287,14 +321,18 @@ class LiveArm:
         try:
             live.step(self._ref, self._ref_speed, pull)
         except ArmwrightError as error:
-            self.error = str(error)
+            self._stand_still(str(error))
             return
         if self._doubt is not None:
             self._doubt.add(q, qd, np.array(live.tau))
         self.ticks += 1
         self._listen()
-        if self._rows is not None:
-            self._rows.add(self.plant)
+        if self._recording is not None:
+            self._recording.add(self.plant)
+            if self._recording.broken:
+                self._recording = None
+            elif self._recording.full:
+                self.stop_recording("ten minutes are the longest")
 
     def _send(self) -> None:
         p, live = self.plant, self.plant.live

@@ -8,8 +8,8 @@ Three groups: the live arm (`ORDERS`); worlds to choose or draw and runs through
 
 from __future__ import annotations
 
+import base64
 import itertools
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +20,11 @@ from armwright.recording.replay.scene_spec import world_spec
 from armwright.schema.checks import Check, by_kind, flag, listed, number, numbers, one_of, text, whole
 from armwright.schema.checks import record as fields
 from armwright.studio.arm_view import configuration
+from armwright.studio.long_work import explore_world, run_a_program
 from armwright.studio.pulled_arm import LAWS, MOST_PAYLOAD, Choice
-from armwright.studio.studio_state import ShelfItem
+from armwright.studio.shelf import PlacesReserved, ShelfItem
 from armwright.studio.views import POINT, Q
+from armwright.studio.work_threads import beside
 from armwright.world.shapes import Box, Cylinder, Shape, Sphere
 from armwright.world.world import JointTask, World
 from armwright.world.world_catalogue import load_world, worlds
@@ -103,13 +105,14 @@ async def reset(studio: Studio, client: Client) -> None:
 
 
 async def record(studio: Studio, client: Client, on: bool) -> dict[str, Any]:
-    """Begin or end a recording of the live arm; an ended one is put on the shelf."""
-    kept = await studio.order(lambda: studio.arm.record(on))
-    studio.tell_live()
-    if kept is None:
-        return {}
-    note = f"{kept.duration:.1f} s, {len(kept)} rows"
-    return {"number": studio.shelf.add(ShelfItem("recording", f"live {studio.robot.name}", kept, note))}
+    """Begin or end a recording of the live arm; an ended one is put on the shelf. One that runs goes on."""
+    return await studio.record(on)
+
+
+async def remove(studio: Studio, client: Client, number: int) -> None:
+    """Remove something from the shelf for good; a recording of the live arm from the disk as well."""
+    item = await beside(studio.shelf.remove, number)
+    studio.hub.tell({"event": "removed", "number": number, "kind": item.kind})
 
 
 async def cancel(studio: Studio, client: Client, job: int) -> None:
@@ -133,13 +136,13 @@ ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
     "law": (fields({"law": one_of(LAWS), "knows": flag}), law),
     "reset": (fields({}), reset),
     "record": (fields({"on": flag}), record),
+    "remove": (fields({"number": whole(1, 2**31)}), remove),
     "cancel": (fields({"job": whole(1, 2**31)}), cancel),
 }
 
 
 MOST_ORDERED_RUNS, MOST_SHAPES = 8, 64
 MOST_WORDS = 8
-METRICS = ("contacts", "false_alarms", "arrival_s", "largest_force_n", "median_delay_s", "tool_path_m", "simulated_s")
 PLACE = numbers(-100.0, 100.0, count=3)
 SIZE = number(1e-3, 50.0)
 PLACED = {"kind": text(), "name": text(60), "centre": PLACE}
@@ -202,39 +205,26 @@ async def run(
     pairs = list(itertools.product(reactions, observers or [""]))
     if not 1 <= len(pairs) <= MOST_ORDERED_RUNS:
         raise InputError(f"explore: 1 to {MOST_ORDERED_RUNS} runs at a time, got {len(pairs)}")
-    robot = studio.robot
+    given = {
+        "sheet": studio.robot.to_sheet(),
+        "world": world if world is not None else world_text(there),
+        "drawn": drawn is not None,
+        "pairs": pairs,
+        "duration": duration,
+    }
+    places = PlacesReserved(studio.shelf, len(pairs))
 
-    def work(progress: Callable[[float, str], None]) -> dict[str, Any]:
-        from armwright.exploration.exploration import explore
-        from armwright.exploration.explore_options import ArmTask, Budget, Sensing
+    def finish(done: dict[str, Any]) -> dict[str, Any]:
+        for run in done["runs"]:
+            page, title, note = (run.pop(key) for key in ("page", "title", "note"))
+            run["number"] = places.add(ShelfItem("exploration", title, page, note, {"world": done["world"]} | run))
+        return done
 
-        rows = []
-        for k, (reaction, observer) in enumerate(pairs):
-            words = f"{reaction}{f', {observer}' if observer else ''}"
-            progress(k / len(pairs), f"{words}: compiles and learns what is normal …")
-
-            def tell(share: float, contacts: int, k: int = k, words: str = words) -> None:
-                progress((k + share) / len(pairs), f"{words}: {share * duration:.0f} s, {contacts} contacts")
-
-            done = explore(
-                robot,
-                there,
-                ArmTask() if drawn is not None else None,
-                reaction=reaction,  # type: ignore[arg-type]  # one of REACTIONS
-                sensing=Sensing(observer=observer) if observer else None,
-                budget=Budget(duration=duration),
-                progress=tell,
-            )
-            metrics = done.metrics()
-            name = f"{there.name}: {words}"
-            item = studio.shelf.add(
-                ShelfItem("exploration", name, done, f"{done.outcome}, {len(done.contacts)} contacts")
-            )
-            row = {"number": item, "name": words, "outcome": done.outcome, "message": done.message}
-            rows.append(row | {key: metrics.get(key) for key in METRICS})
-        return {"world": there.name, "runs": rows}
-
-    return {"job": studio.jobs.start(f"explore {there.name}", work)}
+    try:
+        return {"job": studio.jobs.start(f"explore {there.name}", explore_world, given, finish, places.give_back)}
+    except BaseException:
+        places.give_back()
+        raise
 
 
 VIEWS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
@@ -256,50 +246,20 @@ EXPLORE_ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
 }
 
 
-MOST_TABLE_ROWS = 200  # rows of a table on the page
-
-
 async def program(
     studio: Studio, client: Client, source: int, override: float = 1.0, payload: float = 0.0
 ) -> dict[str, Any]:
     """Run a program that is on the shelf; the job's result has the verdict, the tables and the replay's number."""
-    item, robot = studio.shelf.get(source, "program text"), studio.robot
+    item = studio.shelf.get(source, "program text")
+    content = base64.b64encode(item.value).decode()
+    given: dict[str, Any] = {"sheet": studio.robot.to_sheet(), "file": item.name, "content": content}
+    given |= {"override": override, "payload": payload}
 
-    def work(progress: Callable[[float, str], None]) -> dict[str, Any]:
-        from armwright.programs.outcome import program_words as rows
-        from armwright.programs.outcome import run_program
-        from armwright.programs.program import Payload
+    def finish(done: dict[str, Any]) -> dict[str, Any]:
+        run = ShelfItem("program", done["title"], done["page"], done["note"], {"source": source})
+        return {"number": studio.shelf.put_run(source, run), "source": source, **done["said"]}
 
-        progress(0.05, "plans")
-        load = Payload(payload, np.zeros(3)) if payload else None
-        outcome = run_program(robot, item.value, override=override, payload=load)
-        progress(0.4, "asks how fast it could be")
-        fastest = outcome.override
-        progress(0.7, "writes the tables")
-        name = f"{item.name} on {robot.name} at {100 * override:g} %"
-        kept = studio.shelf.add(ShelfItem("program", name, outcome, "feasible" if outcome.feasible else "not feasible"))
-        return {
-            "number": kept,
-            "source": source,
-            "override": override,
-            "feasible": outcome.feasible,
-            "basis": outcome.basis,
-            "verdict": outcome.verdict,
-            "duration": float(outcome.plan.duration),
-            "fastest": float(fastest.program),
-            "moves": {
-                "heads": list(rows.MOVE_HEADS),
-                "rows": [rows.move_cells(outcome, move, 40) for move in outcome.moves[:MOST_TABLE_ROWS]],
-                "marked": [move.use > 1.0 for move in outcome.moves[:MOST_TABLE_ROWS]],
-            },
-            "motors": {"heads": list(rows.MOTOR_HEADS), "rows": rows.motor_cells(outcome)},
-            "events": {
-                "heads": list(rows.EVENT_HEADS),
-                "rows": [rows.event_cells(outcome, event) for event in outcome.events[:MOST_TABLE_ROWS]],
-            },
-        }
-
-    return {"job": studio.jobs.start(f"program {item.name}", work)}
+    return {"job": studio.jobs.start(f"program {item.name}", run_a_program, given, finish)}
 
 
 PROGRAM_ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import resources
@@ -34,20 +36,18 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from armwright.errors import ArmwrightError, InputError
 from armwright.recording.formats import load as load_recording
 from armwright.recording.replay.replay_page import policy, style
-from armwright.recording.replay.scene_spec import world_spec
-from armwright.robot.load import load as load_robot
-from armwright.schema.checks import Check, read_message, record, text
+from armwright.schema.checks import MOST_BYTES, Check, read_message, record, text
 from armwright.studio import orders, views
 from armwright.studio.hub import Client, finite
-from armwright.studio.studio_state import ShelfItem
-from armwright.world.world_file import read_world
+from armwright.studio.long_work import open_world
+from armwright.studio.shelf import ShelfItem
+from armwright.studio.work_threads import beside
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from armwright.studio.studio_state import Studio
-    from armwright.world.world import World
 
 Handler = Callable[..., Awaitable[dict[str, Any] | None]]
 
@@ -66,23 +66,44 @@ def actions() -> dict[str, MessageAction]:
     return table | {name: MessageAction(shape, do, False) for part in CHANGE for name, (shape, do) in part.items()}
 
 
+MOST_IDENT = 2**53  # largest whole number that a page counts to exactly
+MOST_SAID = 4000  # characters of an answer that says what is wrong
 LOOK = (views.VIEWS, orders.VIEWS, views.LIBRARY_VIEWS)
 CHANGE = (orders.ORDERS, orders.EXPLORE_ORDERS, views.ORDERS, orders.PROGRAM_ORDERS)
 ACTIONS = actions()
 SHAPES = {name: action.shape for name, action in ACTIONS.items()}
 
 
+def number_of(raw: str) -> int:
+    """Return the number of a request, whatever else is wrong with it: its answer must find back. 0 if it has none."""
+    try:
+        value = json.loads(raw) if len(raw) <= MOST_BYTES else None
+    except (ValueError, RecursionError):
+        return 0
+    ident = value.get("id") if isinstance(value, dict) else None
+    return ident if isinstance(ident, int) and not isinstance(ident, bool) and 0 <= ident <= MOST_IDENT else 0
+
+
+def shortened(text: str) -> str:
+    """Return a message that a page can show: its beginning, where it is long, without control characters."""
+    plain = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text[:MOST_SAID])
+    return plain if len(text) <= MOST_SAID else f"{plain} …"
+
+
 async def answer(studio: Studio, client: Client, raw: str) -> None:
     """Do what one message asks for, and answer it; report whatever is wrong with it, and do nothing else."""
-    ident = 0
+    ident = number_of(raw)
     try:
-        name, ident, fields = read_message(raw, SHAPES)
+        name, _, fields = read_message(raw, SHAPES)
         action = ACTIONS[name]
         if not (client.owner or action.viewers):
             raise InputError(f"{name}: this page may only look; open the address with the owner's token to do that")
         result = await action.do(studio, client, **fields)
     except (ArmwrightError, np.linalg.LinAlgError) as error:
-        client.tell({"re": ident, "error": str(error)})
+        client.tell({"re": ident, "error": shortened(str(error))})
+        return
+    except Exception as error:  # noqa: BLE001 - a defect in one order ends neither the page nor the studio
+        client.tell({"re": ident, "error": f"a defect of this program: {error!r:.200}"})
         return
     if ident:
         client.tell({"re": ident, "ok": result or {}})
@@ -149,35 +170,30 @@ async def take(studio: Studio, request: Request) -> dict[str, Any]:
         try:
             return await _open(studio, kind, file)
         except ArmwrightError as error:
-            return {"error": str(error).replace(f"{folder}/", "")}  # the user's name of the file, not ours
+            named = str(error).replace(f"{folder}{os.sep}", "")  # the user's name of the file, not ours
+            return {"error": shortened(named)}
 
 
 async def _open(studio: Studio, kind: str, file: Path) -> dict[str, Any]:
     if kind == "robot":
-        robot = await asyncio.to_thread(load_robot, file)
-        await studio.choose(robot)
-        return {"robot": robot.name}
+        return {"robot": (await studio.open_arm(file)).name}
     if kind == "recording":
-        recording = await asyncio.to_thread(load_recording, file)
+        recording = await beside(load_recording, file)
         note = f"{recording.duration:.1f} s, {len(recording)} rows"
         return {"number": studio.shelf.add(ShelfItem("recording", file.name, recording, note))}
     if kind == "program":
         from armwright.programs.program_reader import read_program
 
-        program = await asyncio.to_thread(read_program, file)
+        program = await beside(read_program, file)
         note = f"{len(program.moves)} moves"
         return {
-            "number": studio.shelf.add(ShelfItem("program text", file.name, program, note)),
+            "number": studio.shelf.add(ShelfItem("program text", file.name, file.read_bytes(), note)),
             "moves": len(program.moves),
         }
-    world = await asyncio.to_thread(read_world, file)
-    return {"name": world.name, "shapes": world_spec(world), "task": _ends(world)}
+    return await studio.jobs.run(f"open {file.name}", open_world, {"file": str(file)}, OPEN_WORLD_SECONDS)
 
 
-def _ends(world: World) -> dict[str, Any] | None:
-    return None if world.task is None else {"start": list(world.task.start), "goal": list(world.task.goal)}
-
-
+OPEN_WORLD_SECONDS = 60.0  # [s] that reading a world may take
 MOST_PAGES = 32
 TOKEN_PATIENCE = 5.0  # [s] within which a page has to send its token
 WRONG_TOKEN, TOO_MANY = 4401, 4429
@@ -293,7 +309,7 @@ def make_app(studio: Studio, hosts: frozenset[str]) -> ASGIApp:
         try:
             return JSONResponse(finite(await take(studio, request)))
         except ArmwrightError as error:
-            return JSONResponse({"error": str(error)}, 413 if str(error).startswith(LARGEST) else 400)
+            return JSONResponse({"error": shortened(str(error))}, 413 if str(error).startswith(LARGEST) else 400)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -302,7 +318,7 @@ def make_app(studio: Studio, hosts: frozenset[str]) -> ASGIApp:
         yield
         judging.cancel()
         studio.hub.loop = None
-        await asyncio.to_thread(studio.close)
+        await beside(studio.close)
 
     async def socket(connection: WebSocket) -> None:
         await serve_page(studio, connection)

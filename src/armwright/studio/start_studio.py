@@ -10,25 +10,29 @@ from __future__ import annotations
 import asyncio
 import errno
 import ipaddress
+import os
 import queue
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ArmwrightError, InputError
 from armwright.packages import need
 from armwright.schema.checks import MOST_BYTES
+from armwright.studio.work_threads import busy
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.studio.studio_state import Studio
 
 PORT = 8765
-GRACE = 2  # [s] that open pages have to end
+GRACE = 1  # [s] that open pages have to end
 
 
 def is_loopback(host: str) -> bool:
@@ -105,6 +109,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = PORT,
+    recordings: str | Path | None = None,
     ready: Callable[[Running], None] = lambda running: None,
 ) -> None:
     """Serve the studio until Ctrl-C or a termination.
@@ -113,6 +118,7 @@ def serve(
         robot: the arm to begin with.
         host: address to listen on.
         port: 0 for any free one.
+        recordings: folder for what is recorded; see `armwright.studio.recordings_folder`.
         ready: called as soon as pages can be opened.
     """
     need("starlette", "studio", "the studio")
@@ -125,7 +131,7 @@ def serve(
     try:
         actual = int(door.getsockname()[1])
         hosts = hosts_of(host, actual)
-        studio = Studio(robot)
+        studio = Studio(robot, recordings)
         config = uvicorn.Config(
             make_app(studio, hosts),
             log_level="critical",
@@ -141,15 +147,16 @@ def serve(
             proxy_headers=False,
         )
         base = f"http://{host if ':' not in host else f'[{host}]'}:{actual}/"
-        asyncio.run(_run(uvicorn.Server(config), door, lambda stop: ready(Running(base, studio, stop))))
+        asyncio.run(_run(uvicorn.Server(config), door, studio, lambda stop: ready(Running(base, studio, stop))))
     finally:
         door.close()
 
 
-async def _run(server: Any, door: socket.socket, ready: Callable[[Callable[[], None]], None]) -> None:
+async def _run(server: Any, door: socket.socket, studio: Studio, ready: Callable[[Callable[[], None]], None]) -> None:
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
+        studio.jobs.close()  # at once, so that no page waits for long work while it ends
         server.force_exit = server.should_exit  # a second Ctrl-C does not wait for open pages
         server.should_exit = True
 
@@ -170,6 +177,14 @@ async def _run(server: Any, door: socket.socket, ready: Callable[[Callable[[], N
 
     ready(stop_soon)
     await serving
+
+
+def leave() -> None:
+    """End the process, after `serve`, even if a thread is still compiling something, which nobody can interrupt."""
+    if busy():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def teach(robot: Robot, *, port: int = 0, browser: bool = True) -> Running:

@@ -7,9 +7,7 @@ Rooms that take long to import are imported by whoever first needs them, so that
 
 from __future__ import annotations
 
-import asyncio
 import base64
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -17,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.dynamics.equations import KINDS as EQUATIONS
-from armwright.dynamics.equations import equations
 from armwright.errors import InputError
 from armwright.recording.replay.replay_page import html_page, replay_parts
 from armwright.recording.replay.replay_stage import can_show, stage_of
 from armwright.schema.checks import Check, flag, listed, numbers, one_of, text, whole
 from armwright.schema.checks import record as fields
 from armwright.studio.arm_view import branches, configuration, look
+from armwright.studio.long_work import run_document, write_code
+from armwright.studio.work_threads import beside
 
 if TYPE_CHECKING:
-    from armwright.recording.replay.replay_stage import ReplayStage
-    from armwright.studies.run_study import Result
     from armwright.studio.hub import Client
-    from armwright.studio.studio_state import ShelfItem, Studio
+    from armwright.studio.studio_state import Studio
 
+EXPORT_SECONDS = 600.0  # [s] for which code may be written, by another process
 CODE = ("c", "numpy", "latex", "matlab", "sympy", "jax")
 DESCRIPTIONS = ("urdf", "mjcf", "sheet")
 Q = numbers(-1e3, 1e3)
@@ -56,27 +54,24 @@ async def watch(studio: Studio, client: Client, live: bool) -> dict[str, Any]:
 
 async def look_at(studio: Studio, client: Client, q: tuple[float, ...]) -> dict[str, Any]:
     """Everything about a configuration."""
-    return await asyncio.to_thread(look, studio.robot, configuration(studio.robot, q))
+    return await beside(look, studio.robot, configuration(studio.robot, q))
 
 
 async def inverse(
     studio: Studio, client: Client, position: tuple[float, ...], rotation: tuple[float, ...], seed: tuple[float, ...]
 ) -> dict[str, Any]:
     """All branches of inverse kinematics."""
-    return await asyncio.to_thread(branches, studio.robot, position, rotation, configuration(studio.robot, seed))
+    return await beside(branches, studio.robot, position, rotation, configuration(studio.robot, seed))
 
 
 async def export(studio: Studio, client: Client, to: str, what: str = "inverse_dynamics") -> dict[str, Any]:
     """The arm's equations as source code, or the arm in another format."""
     robot = studio.robot
-
-    def write() -> str:
-        if to in DESCRIPTIONS:
-            return str(getattr(robot, f"to_{to}")())
-        return equations(robot, what).source(to)
-
-    name = robot.name if to in DESCRIPTIONS else f"{robot.name}-{what}"
-    return {"text": await asyncio.to_thread(write), "file": f"{name}.{SUFFIX[to]}"}
+    if to in DESCRIPTIONS:
+        return {"text": str(await beside(getattr(robot, f"to_{to}"))), "file": f"{robot.name}.{SUFFIX[to]}"}
+    fields = {"sheet": robot.to_sheet(), "to": to, "what": what}
+    said = await studio.jobs.run(f"export {what}", write_code, fields, EXPORT_SECONDS)
+    return {"text": said["text"], "file": f"{robot.name}-{what}.{SUFFIX[to]}"}
 
 
 async def listing(studio: Studio, client: Client) -> dict[str, Any]:
@@ -100,35 +95,27 @@ MOST_VIEW_ROWS, MOST_SIGNALS = 2000, 8
 MOST_FILE = 16 << 20  # bytes of a recording that is handed out on the page's line
 
 
-def _stage(item: ShelfItem) -> ReplayStage:
-    from armwright.exploration.pictures.exploration_report import exploration_stage
-    from armwright.programs.outcome.program_report import program_stage
-
-    if item.kind == "program":
-        return program_stage(item.value, item.name)
-    if item.kind == "exploration":
-        stage = exploration_stage(item.value, item.name)
-        if stage is not None:
-            return stage
-    elif can_show(item.value):
-        return stage_of(item.value, title=item.name)
-    raise InputError(f"{item.name}: says neither which arm it was nor where; look at its signals instead")
-
-
 async def replay(studio: Studio, client: Client, kind: str, number: int) -> dict[str, Any]:
     """A replay to be opened in a frame."""
     item = studio.shelf.get(number, kind)
 
     def make() -> str:
-        stage = _stage(item)
-        return html_page(item.name, (), replay_parts(stage))
+        if kind != "recording":
+            return str(item.value)
+        recording = studio.shelf.recording(number)
+        return (
+            html_page(item.name, (), replay_parts(stage_of(recording, title=item.name))) if can_show(recording) else ""
+        )
 
-    return {"ticket": studio.shelf.ticket(await asyncio.to_thread(make), own=True), "name": item.name}
+    page = await beside(make)
+    if not page:
+        raise InputError(f"{item.name}: says neither which arm it was nor where; look at its signals instead")
+    return {"ticket": studio.shelf.ticket(page, own=True), "name": item.name}
 
 
 async def signals(studio: Studio, client: Client, number: int) -> dict[str, Any]:
     """What a recording holds."""
-    recording = studio.shelf.get(number, "recording").value
+    recording = await beside(studio.shelf.recording, number)
     return {
         "duration": recording.duration,
         "rows": len(recording),
@@ -145,7 +132,7 @@ async def signals(studio: Studio, client: Client, number: int) -> dict[str, Any]
 
 async def columns(studio: Studio, client: Client, number: int, names: tuple[str, ...]) -> dict[str, Any]:
     """Some signals of a recording over time, thinned to what a screen can show; time begins at 0."""
-    recording = studio.shelf.get(number, "recording").value
+    recording = await beside(studio.shelf.recording, number)
     step = max(1, -(-len(recording) // MOST_VIEW_ROWS))
     out = {}
     for name in names:
@@ -162,9 +149,9 @@ async def file(studio: Studio, client: Client, number: int, to: str) -> dict[str
 
     def write() -> bytes:
         with TemporaryDirectory(dir=studio.shelf.folder) as folder:
-            return Path(item.value.save(Path(folder) / name)).read_bytes()
+            return Path(studio.shelf.recording(number).save(Path(folder) / name)).read_bytes()
 
-    content = await asyncio.to_thread(write)
+    content = await beside(write)
     if len(content) > MOST_FILE:
         raise InputError(f"file: {len(content) >> 20} MiB are too much for the page; choose another format")
     return {"file": name, "base64": base64.b64encode(content).decode()}
@@ -178,35 +165,20 @@ async def documents(studio: Studio, client: Client) -> dict[str, Any]:
         studies = [load_study(name) for name in available()]
         return [{"id": s.id, "title": s.title, "document": s.document, "items": len(s.items)} for s in studies]
 
-    return {"documents": await asyncio.to_thread(read)}
+    return {"documents": await beside(read)}
 
 
 async def reproduce(studio: Studio, client: Client, document: str) -> dict[str, Any]:
     """Run a document; the job's result has the ticket of its report."""
-    from armwright.studies.study import available, load_study
+    from armwright.studies.study import available
 
     if document not in available():
         raise InputError(f"documents: no {document!r:.40}; valid: {', '.join(available())}")
 
-    def work(progress: Callable[[float, str], None]) -> dict[str, Any]:
-        from armwright.studies.run_study import run_study
-        from armwright.studies.study_page import write_page
+    def finish(done: dict[str, Any]) -> dict[str, Any]:
+        return {"document": document, "ticket": studio.shelf.ticket(done["page"]), "counts": done["counts"]}
 
-        study = load_study(document)
-        done = 0
-
-        def tell(result: Result) -> None:
-            nonlocal done
-            done += 1
-            progress(0.9 * done / len(study.items), f"{result.item.id}: {result.verdict.kind}")
-
-        outcome = run_study(study, tell=tell)
-        progress(0.92, "draws figures")
-        with TemporaryDirectory(dir=studio.shelf.folder) as folder:
-            page = write_page(outcome, Path(folder) / "report.html").read_text(encoding="utf-8")
-        return {"document": document, "ticket": studio.shelf.ticket(page), "counts": outcome.counts()}
-
-    return {"job": studio.jobs.start(f"document {document}", work)}
+    return {"job": studio.jobs.start(f"document {document}", run_document, {"document": document}, finish)}
 
 
 LIBRARY_VIEWS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
