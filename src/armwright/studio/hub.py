@@ -38,10 +38,11 @@ class Client:
 
     Attributes:
         owner: whether it may give orders; others only look. live: whether it wants frames. sent, drawn: frames so far.
+        pulls: whether it holds the arm; when it leaves, nobody else would let go.
     """
 
     def __init__(self, socket: WebSocket, owner: bool) -> None:
-        self.socket, self.owner, self.live = socket, owner, False
+        self.socket, self.owner, self.live, self.pulls = socket, owner, False, False
         self.sent = self.drawn = 0
         self.overrun = False
         self._texts: deque[str] = deque()

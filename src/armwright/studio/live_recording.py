@@ -26,7 +26,7 @@ from armwright.recording.formats.csv_format import meta_file
 from armwright.recording.signals import Signal
 from armwright.recording.writer import RecordingWriter
 from armwright.studio.pulled_arm import PULL_RATE
-from armwright.studio.recordings_folder import CUT_SHORT, locked, new_file
+from armwright.studio.recordings_folder import locked, new_file
 
 if TYPE_CHECKING:
     from armwright.studio.pulled_arm import PulledArm
@@ -51,8 +51,8 @@ class KeptRecording:
 
     @property
     def note(self) -> str:
-        """How long and how whole it is, in words."""
-        return f"{self.duration:.1f} s, {self.rows} rows{f', {CUT_SHORT}' if self.error else ''}"
+        """How long it is, in words."""
+        return f"{self.duration:.1f} s, {self.rows} rows"
 
 
 class LiveRecording:

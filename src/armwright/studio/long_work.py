@@ -2,9 +2,9 @@
 """What the studio has done by other processes: arms opened and compiled, worlds read and explored, programs, documents.
 
 Every function takes a `Progress` and plain fields, and returns plain data: an arm comes as its sheet, a world as the
-text of its file, and results go back as the rows and the replay page that are shown. What a task needs is imported
-by the task: each begins in a fresh process. `check_size` is the limit of
-arms that the studio takes: beyond it the page, which poses and simulates the arm while somebody looks, does not follow.
+text of its file, and results go back as the rows and the replay page that are shown. What a task needs is imported by
+the task: each begins in a fresh process. `check_size` is the limit of arms that the studio takes: beyond it the page,
+which poses and simulates the arm while somebody looks, does not follow.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import itertools
+import secrets
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,11 +48,13 @@ async def pull(
     plant = studio.arm.plant
     if body >= len(plant.robot.bodies):
         raise InputError(f"pull: {plant.robot.name!r} has links 0 … {len(plant.robot.bodies) - 1}, got {body}")
+    client.pulls = True
     studio.arm.order(lambda: studio.arm.plant.hold(body, np.array(point), np.array(target), stiffness))
 
 
 async def release(studio: Studio, client: Client) -> None:
     """Let go."""
+    client.pulls = False
     await studio.order(studio.arm.let_go)
 
 
@@ -212,12 +215,14 @@ async def run(
         "pairs": pairs,
         "duration": duration,
     }
-    places = PlacesReserved(studio.shelf, len(pairs))
+    places, group = PlacesReserved(studio.shelf, len(pairs)), secrets.token_hex(8)
 
     def finish(done: dict[str, Any]) -> dict[str, Any]:
         for run in done["runs"]:
             page, title, note = (run.pop(key) for key in ("page", "title", "note"))
-            run["number"] = places.add(ShelfItem("exploration", title, page, note, {"world": done["world"]} | run))
+            run["number"] = places.add(
+                ShelfItem("exploration", title, page, note, {"world": done["world"], "group": group} | run)
+            )
         return done
 
     try:

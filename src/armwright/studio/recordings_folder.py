@@ -25,7 +25,6 @@ from armwright.recording.formats.file_header import MAX_TEXT
 
 FOLDER_VARIABLE = "ARMWRIGHT_STUDIO_RECORDINGS"
 SUFFIX = ".csv"
-CUT_SHORT = "cut short"
 END_BYTES = 1 << 16  # bytes at the end of a file that hold its last line: an arm of 24 joints has lines of 3 kB
 MOST_SAME_SECOND = 100  # recordings that may begin within one second
 
@@ -90,10 +89,11 @@ def new_file(folder: Path, robot: str) -> Path:
 
 @dataclass(frozen=True)
 class KeptFile:
-    """A recording in the folder: its path, and how long and how whole it is, in words."""
+    """A recording in the folder: its path, how long it is in words, and whether a crash or a kill has ended it."""
 
     path: Path
     note: str
+    cut: bool
 
 
 def kept_in(folder: Path) -> list[KeptFile]:
@@ -105,10 +105,10 @@ def kept_in(folder: Path) -> list[KeptFile]:
         found = sorted(path for path in folder.iterdir() if path.suffix == SUFFIX and meta_file(path).is_file())
     except OSError:
         return []
-    return [KeptFile(path, note) for path in found if (note := _note(path))]
+    return [kept for path in found if (kept := _kept(path)) is not None]
 
 
-def _note(path: Path) -> str:
+def _kept(path: Path) -> KeptFile | None:
     try:
         with open_regular(path, MAX_BYTES) as file:
             file.readline(END_BYTES)
@@ -118,10 +118,10 @@ def _note(path: Path) -> str:
         whole = read_regular(meta_file(path), MAX_TEXT).count(b"\n") > 1
         seconds = float(last.split(b",")[0]) - float(first.split(b",")[0])
     except (OSError, ValueError, IndexError):
-        return ""
+        return None
     if is_being_written(path):
-        return f"{seconds:.1f} s so far, another studio is recording"
-    return f"{seconds:.1f} s" if whole else f"{seconds:.1f} s, {CUT_SHORT}"
+        return KeptFile(path, f"{seconds:.1f} s so far: another studio is recording", cut=False)
+    return KeptFile(path, f"{seconds:.1f} s", cut=not whole)
 
 
 def remove_file(path: Path) -> None:

@@ -362,6 +362,8 @@ async def serve_page(studio: Studio, connection: WebSocket) -> None:
         for task in tasks:
             task.cancel()
         studio.hub.remove(client)
+        if client.pulls:
+            studio.arm.order(studio.arm.let_go)
         with contextlib.suppress(RuntimeError, WebSocketDisconnect):
             await connection.close(1000)
 

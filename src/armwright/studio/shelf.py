@@ -109,7 +109,7 @@ class Shelf:
     def offer(self, files: list[KeptFile]) -> None:
         """Put recordings of the user's folder on the shelf."""
         for file in files:
-            self.add(ShelfItem("recording", file.path.name, file.path, file.note))
+            self.add(ShelfItem("recording", file.path.name, file.path, file.note, {"cut": file.cut}))
 
     def put_run(self, source: int, item: ShelfItem) -> int:
         """Put the run of a program on the shelf, in the place of the last run of the same text."""

@@ -94,6 +94,7 @@ class Studio:
             "robot": self.described,
             "posture": posture(self.robot).tolist(),
             "live": self.live_state(),
+            "folder": str(self.folder) if role == "owner" else None,
         }
 
     def live_state(self) -> dict[str, Any]:
@@ -221,7 +222,9 @@ class Studio:
         told: dict[str, Any] = {"event": "kept", "name": kept.file.name, "note": kept.note}
         told |= {"reason": kept.reason, "error": kept.error}
         if kept.rows:
-            told["number"] = self.shelf.add(ShelfItem("recording", kept.file.name, kept.file, kept.note))
+            told["number"] = self.shelf.add(
+                ShelfItem("recording", kept.file.name, kept.file, kept.note, {"cut": bool(kept.error)})
+            )
         self.hub.tell_soon(told)
         self.hub.call_soon(self.tell_live)
 

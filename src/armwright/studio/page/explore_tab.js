@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explore: choose a world or draw one, send the arm through it, watch the map grow, compare observers and reactions.
-import { choice, download, el, fill, fixed, fmt, part, slider, tick } from "./ui.js";
+import { choice, download, el, fill, fixed, fmt, part, remover, slider, tick } from "./ui.js";
 
 const LOW = [-0.08, 0.08]; // m: endless cylinders are drawn as posts, not to hide the arm
 const TOOLS = { box: "Box", cylinder: "Cylinder", sphere: "Sphere" };
@@ -10,7 +10,8 @@ const COLUMNS = [
 ];
 
 export function exploreTab(app) {
-  const left = el("div"), right = el("div"), runs = [];
+  const left = el("div"), right = el("div");
+  let runs = [];
   let known = null, drawn = [], selected = null, placing = null, dragging = null, ends = {}, made = 0, job = null;
   let options = { world: "layout-a", reactions: ["back off"], observers: [], duration: 120 };
   const DRAWN = "(drawn)";
@@ -116,6 +117,18 @@ export function exploreTab(app) {
     app.frames.show([ticket], { theme: app.theme });
   }
 
+  /** Take the runs from the studio's shelf, the newest set first: they are there for every page, and after a reload. */
+  async function refresh() {
+    const sets = new Map();
+    for (const { kind, number, about } of (await app.ask("list")).items.reverse()) {
+      if (kind !== "exploration") continue;
+      if (!sets.has(about.group)) sets.set(about.group, { world: about.world, runs: [] });
+      sets.get(about.group).runs.push({ ...about, number });
+    }
+    runs = [...sets.values()].reverse();
+    drawRuns();
+  }
+
   function drawRuns() {
     right.replaceChildren(part("Runs", runs.length ? el("div", {}, runs.map((set) => el("div", {},
       el("h3", {}, set.world),
@@ -124,7 +137,8 @@ export function exploreTab(app) {
         el("tbody", {},
           el("tr", {}, el("th", { scope: "row" }, "outcome"), set.runs.map((r) => el("td", { class: r.outcome === "reached" ? "good" : "warn", title: r.message }, r.outcome))),
           COLUMNS.map(([key, words, after, factor = 1]) => el("tr", {}, el("th", { scope: "row" }, words), set.runs.map((r) => el("td", {}, r[key] === null ? "–" : fixed(factor * r[key], after))))),
-          el("tr", {}, el("th", {}, ""), set.runs.map((r) => el("td", {}, el("button", { onclick: () => replay(r.number) }, "Replay"))))))))))
+          el("tr", {}, el("th", {}, ""), set.runs.map((r) => el("td", {}, el("button", { onclick: () => replay(r.number) }, "Replay")))),
+          el("tr", {}, el("th", {}, ""), set.runs.map((r) => el("td", {}, remover(r.name, () => app.ask("remove", { number: r.number }), { disabled: !app.owner }))))))))))
       : el("p", { class: "muted small" }, "Nothing was run yet. Several reactions or observers run one after the other and stand beside one another here.")));
   }
   drawRuns();
@@ -141,16 +155,17 @@ export function exploreTab(app) {
         known = got.worlds;
         Object.assign(app, { reactions: got.reactions, observers: got.observers });
       }
+      await refresh();
       if (app.tab !== tab) return;
       makeLeft();
       drawWorld();
       lookAtIt();
     },
     hide() { app.scene.setWorld([]); app.scene.setGhost(null); app.lookAt(); },
-    event(message) {
+    async event(message) {
+      if (message.event === "removed" && message.kind === "exploration") refresh();
       if (message.event !== "job" || message.state !== "done" || !message.result?.runs) return;
-      runs.unshift(message.result);
-      drawRuns();
+      await refresh();
       if (app.tab === tab && message.job === job) replay(message.result.runs[0].number);
     },
     pointer(type, event) {

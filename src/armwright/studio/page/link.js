@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The line to the server: the token first, then questions with answers, events, and frames of the running arm.
 
-const PATIENCE = 60_000; // ms for an answer
+const PATIENCE = 660_000; // ms for an answer: the server ends what takes too long, and says so
 const AGAIN = 1000; // ms until a lost line is tried again
 
 /**

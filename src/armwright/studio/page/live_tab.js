@@ -13,7 +13,7 @@ export function liveTab(app) {
   const left = el("div"), right = el("div");
   let controls = {}, plots = null, last = null, felt = null, plotted = 0, pulled = null;
 
-  /** A frame as an object; see studio/live.py. */
+  /** A frame as an object; see studio/live_arm.py. */
   function read(values) {
     const n = values[5], at = (k, count) => Array.from(values.subarray(k, k + count));
     return {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs: open a robot program, see its path and what it asks of the motors; change the override and see what breaks.
-import { el, fixed, fmt, part, slider } from "./ui.js";
+import { el, fixed, fmt, part, remover, slider } from "./ui.js";
 
 export function programsTab(app) {
   const left = el("div"), right = el("div");
@@ -27,7 +27,8 @@ export function programsTab(app) {
     left.replaceChildren(
       part("Program", el("div", { class: "row" }, el("button", { onclick: () => file.click(), disabled: !app.owner }, "Open a program …"), file),
         el("p", { class: "small muted" }, `L-IRL, URScript, RAPID, KRL or G-code, for the arm on the page: ${app.spec.name}.`),
-        el("ul", { class: "items" }, items.map((item) => el("li", {}, el("button", { "aria-pressed": item.number === source, disabled: !app.owner, onclick: () => { source = item.number; drawLeft(); run(); } }, item.name, el("small", {}, item.note)))))),
+        el("ul", { class: "items" }, items.map((item) => el("li", {}, el("button", { "aria-pressed": item.number === source, disabled: !app.owner, onclick: () => { source = item.number; drawLeft(); run(); } }, item.name, el("small", {}, item.note)),
+          remover(item.name, () => app.ask("remove", { number: item.number }), { disabled: !app.owner }))))),
       part("Run it",
         slider({ label: "Override", unit: "%", min: 5, max: 300, step: 5, after: 0, value: 100 * override, oninput: (x) => { override = x / 100; soon(); }, disabled: !app.owner }).row,
         slider({ label: "Payload", unit: "kg", min: 0, max: 20, step: 0.5, after: 1, value: payload, oninput: (x) => { payload = x; soon(); }, disabled: !app.owner }).row,
@@ -59,6 +60,11 @@ export function programsTab(app) {
       if (result) replay();
     },
     event(message) {
+      if (message.event === "removed") {
+        if (message.number === source) source = null;
+        if (result?.source === message.number) { result = null; drawRight(); if (app.tab === tab) app.frames.clear(); }
+        if (app.tab === tab) refresh();
+      }
       if (message.event !== "job" || message.state !== "done" || !message.result?.verdict) return;
       result = message.result;
       drawRight();

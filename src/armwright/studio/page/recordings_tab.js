@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings: open MCAP, Parquet, CSV or NPZ; replay and plots share their time; two can stand beside one another.
 import { createPlots } from "/shared/plots.js";
-import { choice, download, el, fill, fmt, part } from "./ui.js";
+import { choice, download, el, fill, fmt, part, remover } from "./ui.js";
 
 const WATCH = 60; // ms between two looks at the replay's time
 
@@ -26,8 +26,10 @@ export function recordingsTab(app) {
     const others = items.filter((item) => item.number !== first);
     fill(left,
       part("Recordings", el("div", { class: "row" }, el("button", { onclick: () => file.click(), disabled: !app.owner }, "Open MCAP, Parquet, CSV, NPZ …"), file), el("p", { class: "small muted" }, "A CSV file comes with its .csv.meta: choose both."),
-        items.length ? el("ul", { class: "items" }, items.map((item) => el("li", {}, el("button", { "aria-pressed": item.number === first, onclick: () => choose(item.number) }, item.name, el("small", {}, item.note)))))
-          : el("p", { class: "small muted" }, "None yet. Open a file, or record the live arm on the tab Live.")),
+        items.length ? el("ul", { class: "items" }, items.map((item) => el("li", {}, el("button", { "aria-pressed": item.number === first, onclick: () => choose(item.number) }, item.name, el("small", {}, item.about.cut ? el("span", { class: "badge", title: "The studio ended before the recording did; it opens up to its last row." }, "cut short") : null, item.note)),
+            remover(item.name, () => app.ask("remove", { number: item.number }), { disabled: !app.owner, ask: item.file ? "Delete file?" : "Remove?" }))))
+          : el("p", { class: "small muted" }, "None yet. Open a file, or record the live arm on the tab Live."),
+        app.folder ? el("p", { class: "small muted folder" }, `What the live arm records is kept in ${app.folder}.`) : null),
       first && others.length ? part("Compare with", el("ul", { class: "items" }, others.map((item) => el("li", {}, el("button", { "aria-pressed": item.number === second, onclick: () => compare(item.number === second ? null : item.number) }, item.name))))) : null,
       first ? part("Keep", el("div", { class: "row" }, ["mcap", "parquet", "npz"].map((to) => el("button", { onclick: () => keep(to) }, { mcap: "MCAP", parquet: "Parquet", npz: "NPZ" }[to])))) : null,
     );
@@ -51,6 +53,12 @@ export function recordingsTab(app) {
     if (number) about[number] = await app.ask("signals", { number });
     drawLeft();
     await open();
+  }
+
+  function forget(number) {
+    if (first === number) first = null;
+    second = null;
+    if (app.tabs.recordings === app.tab) { app.frames.clear(); open(); }
   }
 
   async function open() {
@@ -106,6 +114,9 @@ export function recordingsTab(app) {
     },
     hide() { clearInterval(timer); },
     theme(theme) { plots?.setTheme(theme); },
-    event(message) { if (message.event === "live" && app.tab === this) refresh(); },
+    event(message) {
+      if (message.event === "removed" && [first, second].includes(message.number)) forget(message.number);
+      if (["kept", "removed"].includes(message.event) && app.tab === this) refresh();
+    },
   };
 }

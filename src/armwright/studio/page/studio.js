@@ -23,9 +23,10 @@ const app = {
   role: null, robot: null, spec: null, posture: null, live: null, scene: null, tabs: {}, tab: null, ready: false,
   theme: preferredTheme(), received: 0, drawn: [],
   get owner() { return app.role === "owner"; },
-  /** Say what went wrong, until it is closed or something else is said. */
-  complain(text) {
+  /** Say what went wrong, or (mild) what happened, until it is closed or something else is said. */
+  complain(text, { mild = false } = {}) {
     const box = $("message");
+    box.classList.toggle("mild", mild);
     box.replaceChildren(el("button", { onclick: () => { box.hidden = true; } }, "Close"), text);
     box.hidden = false;
   },
@@ -148,9 +149,16 @@ function showJob({ job, name, state, fraction, text, error }) {
   if (state === "failed") app.complain(error);
 }
 
+/** Say how a recording ended, unless somebody has just stopped it. */
+function showKept({ name, note, reason, error, number }) {
+  const kept = number ? `${name} (${note}) is on the tab Recordings.` : "It has no rows: nothing was kept.";
+  if (error) app.complain(`The recording ended: ${error}. ${kept}`);
+  else if (reason !== "stopped on the page" || !number) app.complain(`The recording ended: ${reason}. ${kept}`, { mild: true });
+}
+
 app.link = connect(location.hash.slice(1), {
   ready(greeting) {
-    Object.assign(app, { role: greeting.role, catalogue: greeting.robots, laws: greeting.laws, live: greeting.live, greeting });
+    Object.assign(app, { role: greeting.role, catalogue: greeting.robots, laws: greeting.laws, live: greeting.live, folder: greeting.folder, greeting });
     $("role").hidden = app.owner;
     $("role").textContent = "looking only";
     if (!Object.keys(app.tabs).length) makeTabs();
@@ -163,6 +171,8 @@ app.link = connect(location.hash.slice(1), {
     if (message.event === "robot") setRobot(message.robot, message.posture);
     if (message.event === "live") app.live = message.live;
     if (message.event === "job") showJob(message);
+    if (message.event === "trouble") app.complain(message.text);
+    if (message.event === "kept") showKept(message);
     for (const tab of Object.values(app.tabs)) tab.event?.(message);
   },
   frame(values) {

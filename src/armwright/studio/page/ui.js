@@ -74,6 +74,19 @@ export function tick(label, checked, onchange, disabled = false) {
   return { row: el("label", { class: "tick" }, box, label), box };
 }
 
+const SURE = 4000; // ms for the second click
+/** A small button that removes something for good: the first click asks, the second does it. */
+export function remover(name, onremove, { disabled = false, ask = "Remove?" } = {}) {
+  let timer = 0;
+  const button = el("button", { class: "remove", disabled, title: `Remove ${name}`, "aria-label": `Remove ${name}`, onclick: () => {
+    if (timer) return onremove();
+    button.textContent = ask;
+    button.classList.add("asks");
+    timer = setTimeout(() => { timer = 0; button.textContent = "×"; button.classList.remove("asks"); }, SURE);
+  } }, "×");
+  return button;
+}
+
 /** A matrix as a table; `heads` names the columns, `rows` the rows. */
 export function matrix(values, { rows = null, heads = null, after = 3, caption = "" } = {}) {
   return el("table", { class: "matrix" }, caption ? el("caption", {}, caption) : null,
