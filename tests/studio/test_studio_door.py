@@ -175,6 +175,74 @@ def test_malformed_messages_are_answered_and_change_nothing(running, page, text)
     assert page.ask("look", q=[0.1, 0.2])["ok"]["q"] == [0.1, 0.2]  # the line is still there
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"do": "look", "q": "no"},
+        {"do": "look"},
+        {"do": "look", "q": [0, 0], "and": 1},
+        {"do": "look", "q": [float("nan"), 0]},
+        {"do": "look", "q": [0, 0, 0]},
+        {"do": "open"},
+        {"do": 7},
+        {"say": "hello"},
+        {"do": "record", "on": "yes"},
+        {"do": "remove", "number": 12345},
+        {"do": "robot", "name": "\0" * 9_000},
+        {"do": "\0" * 9_000},
+        {"\0" * 9_000: 1, "do": "look"},
+        {"do": "look", "q": ["\0" * 9_000]},
+    ],
+    ids=range(14),
+)
+def test_what_is_wrong_is_answered_with_the_number_of_the_request_and_briefly(page, wrong):
+    page.socket.send(json.dumps(wrong | {"id": 4711}))
+    message = page.hear()
+    assert message["re"] == 4711 and message["error"] and len(message["error"]) < 1000
+    assert "\0" not in message["error"]
+
+
+@pytest.mark.parametrize("ident", [-1, 2**53 + 1, 1.5, True, "1", None, [1]])
+def test_a_request_whose_number_is_none_is_answered_with_zero(page, ident):
+    page.socket.send(json.dumps({"do": "look", "q": [0, 0], "id": ident}))
+    message = page.hear()
+    assert message["re"] == 0 and "id" in message["error"]
+
+
+@pytest.mark.parametrize("raw", ["\0" * (MOST_BYTES - 1), '{"do": "look", "id": 1, "q": [' + "\0" * 60_000])
+def test_a_message_of_nothing_but_nuls_is_refused_briefly(page, raw):
+    assert page.raw(raw)["error"] == "message: not valid JSON"
+    assert page.ask("look", q=[0.1, 0.2])["ok"]
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_megabyte_of_nuls_as_a_file_is_refused_briefly(running, kind):
+    for suffix in KINDS[kind][0]:
+        if suffix == ".meta":
+            continue
+        status, said = upload(running, kind, f"file{suffix}", bytes((1 << 20) - 1))
+        assert status == 200 and 0 < len(said["error"]) < 1000 and "\0" not in said["error"], suffix
+        assert f"file{suffix}" in said["error"] and "/tmp" not in said["error"]
+
+
+def test_a_megabyte_of_nuls_as_a_message_ends_the_line_and_nothing_else(running, page):
+    loud = Page(running)
+    with pytest.raises(ConnectionClosed) as caught:
+        loud.raw("\0" * (1 << 20))
+    assert caught.value.rcvd is not None and caught.value.rcvd.code == 1009 and len(caught.value.rcvd.reason) < 124
+    assert page.ask("look", q=[0.1, 0.2])["ok"]
+
+
+def test_a_defect_in_an_order_ends_neither_the_page_nor_the_studio(page, monkeypatch):
+    def broken(robot, q):
+        raise KeyError("nobody thought of that")
+
+    monkeypatch.setattr("armwright.studio.views.look", broken)
+    assert "a defect of this program: KeyError" in page.ask("look", q=[0.1, 0.2])["error"]
+    monkeypatch.undo()
+    assert page.ask("look", q=[0.1, 0.2])["ok"]
+
+
 def test_oversized_message_ends_the_line(running):
     page = Page(running)
     with pytest.raises(ConnectionClosed) as caught:

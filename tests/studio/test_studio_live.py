@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live arm without a browser: what is pulled, felt, changed while it runs, recorded; long work and its end."""
+"""The live arm without a browser: what is pulled, felt, and changed while it runs."""
 
 from __future__ import annotations
 
 import re
-import threading
 import warnings
 
 import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.errors import InputError
 from armwright.robot.load import robots
 from armwright.studio.arm_view import look
 from armwright.studio.live_arm import LiveArm
 from armwright.studio.pulled_arm import LAWS, PULL_RATE, Choice, PulledArm, posture
-from armwright.studio.studio_state import MOST_STUDIO_JOBS, Jobs
 from armwright.studio.touch_beliefs import Moment, hidden_force, judge, radius_of
 
 BODY, POINT = 2, np.array([0.1, 0.02, 0.01])
@@ -189,47 +186,6 @@ def test_beginnings_are_inside_the_limits_for_every_arm():
             arm = aw.load(entry.name, implausible="warn")
         q = posture(arm)
         assert np.all(q >= arm.lower) and np.all(q <= arm.upper)
-
-
-def test_jobs_report_end_and_can_be_cancelled():
-    told, ended, gate = [], threading.Event(), threading.Event()
-
-    def tell(message):
-        told.append(message)
-        if message["state"] != "running":
-            ended.set()
-
-    jobs = Jobs(tell)
-    jobs.start("sum", lambda progress: progress(0.5, "half") or {"sum": 3})
-    assert ended.wait(30) and told[-1]["result"] == {"sum": 3}
-    assert [m["fraction"] for m in told[:-1]] == [0.0, 0.5]
-    ended.clear()
-
-    def endless(progress):
-        while True:
-            gate.set()
-            progress(0.1, "on")
-
-    number = jobs.start("endless", endless)
-    assert gate.wait(30)
-    jobs.cancel(number)
-    assert ended.wait(30) and told[-1]["state"] == "cancelled"
-    with pytest.raises(InputError, match="not running"):
-        jobs.cancel(number)
-    ended.clear()
-
-    def wrong(progress):
-        raise InputError("what would be valid")
-
-    jobs.start("wrong", wrong)
-    assert ended.wait(30) and told[-1]["state"] == "failed" and told[-1]["error"] == "what would be valid"
-    gate.clear()
-    numbers = [jobs.start("endless", endless) for _ in range(MOST_STUDIO_JOBS)]
-    with pytest.raises(InputError, match="waiting already"):
-        jobs.start("more", endless)
-    for number in numbers:
-        jobs.cancel(number)
-    jobs.close()
 
 
 def test_an_arm_for_kinematics_alone_is_shown_without_dynamics():

@@ -6,11 +6,16 @@ from __future__ import annotations
 import http.client
 import json
 import queue
+import struct
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -47,6 +52,23 @@ def _served(robot: str, recordings: Path) -> Iterator[Any]:
         running.stop()
         thread.join(30)
         assert not thread.is_alive()
+
+
+@contextmanager
+def started_studio(recordings: Path, robot: str = "planar2") -> Iterator[tuple[subprocess.Popen[str], Any]]:
+    """Start the command as a process of its own; yield it and what a `Page` needs to know. Killed at the end."""
+    words = [sys.executable, "-m", "armwright.cli", "studio", robot, "--port", "0", "--json", "--recordings"]
+    with subprocess.Popen([*words, str(recordings)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            said = ""
+            while not said.rstrip().endswith("}"):
+                line = process.stdout.readline() if process.stdout else ""
+                assert line, "the studio did not start"
+                said += line
+            base, token = json.loads(said)["address"].split("#")
+            yield process, SimpleNamespace(base=base, studio=SimpleNamespace(token=token))
+        finally:
+            process.kill()
 
 
 class Page:
@@ -99,9 +121,21 @@ class Page:
             if message and message.get("event") == event and all(message.get(k) == v for k, v in wanted.items()):
                 return message
 
+    def send(self, what: str, /, **fields: Any) -> None:
+        """Say something without waiting for an answer."""
+        self._next += 1
+        self.socket.send(json.dumps({"do": what, "id": self._next, **fields}))
+
     def close(self) -> None:
         """Leave."""
         self.socket.close()
+
+    def abort(self) -> None:
+        """Leave without a word, as a browser that was killed does."""
+        with suppress(OSError):
+            self.socket.socket.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+            self.socket.socket.shutdown(SHUT_RDWR)
+        self.socket.socket.close()
 
 
 def request(running: Any, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None) -> Any:

@@ -283,8 +283,10 @@ class LiveArm:
                 continue
             try:
                 result = action()
-            except Exception as error:  # noqa: BLE001 - whoever gave the order is told
+            except BaseException as error:  # whoever gave the order is told
                 future.set_exception(error)
+                if not isinstance(error, Exception):
+                    raise
             else:
                 future.set_result(result)
 
