@@ -14,8 +14,13 @@ pytest.importorskip("uvicorn", reason="the studio needs armwright[studio]")
 pytest.importorskip("websockets", reason="the studio needs armwright[studio]")
 
 import armwright as aw
+from armwright.exploration.exploration import explore
+from armwright.exploration.explore_options import Budget
 from armwright.recording import Recording, Signal
+from armwright.recording.formats.csv_format import meta_file
 from armwright.studio.pulled_arm import posture
+from armwright.studio.recordings_folder import kept_in
+from armwright.world.world_catalogue import load_world
 from armwright.world.world_file import world_from_text
 from support.browser import watched_page
 from support.studio import running_studio
@@ -194,9 +199,40 @@ def test_pause_step_and_record(page, running):
     until(page, f"__studio.tab.last.t > {begun} + 0.5")
     page.click("#left >> text=Stop recording")
     until(page, "!__studio.live.recording")
-    kept = running.studio.shelf.listing()[0]
-    recording = running.studio.shelf.get(kept["number"], "recording").value
+    kept = until(page, "__studio.ask('list').then(({ items }) => items[0])")
+    recording = running.studio.shelf.recording(kept["number"])
     assert kept["kind"] == "recording" and recording.duration > 0.3 and recording["q"].shape[1] == 6
+
+
+def test_what_was_recorded_is_listed_marked_and_removed_after_asking(page, running):
+    cut, rows = running.studio.folder / "20260101T000000Z-ur5.csv", 50
+    q = np.tile(posture(running.studio.robot), (rows, 1))
+    Recording(0.01 * np.arange(rows), {"q": Signal(q, "rad")}, running.studio.robot).save(cut)
+    head = meta_file(cut).read_text().splitlines()[0]
+    meta_file(cut).write_text(f"{head}\n")  # as a killed studio leaves it
+    running.studio.shelf.offer([file for file in kept_in(running.studio.folder) if file.path == cut])
+    tab(page, "Live")
+    page.click("#left >> text=Record")
+    begun = until(page, "__studio.live.recording && __studio.tab.last.t")
+    until(page, f"__studio.tab.last.t > {begun} + 0.2")
+    page.select_option("#left select >> nth=0", "free")  # ends the recording, and says so
+    said = until(page, "!document.getElementById('message').hidden && document.getElementById('message').textContent")
+    assert "The recording ended: the controller was changed" in said and "on the tab Recordings" in said
+    page.click("#message button")
+    page.evaluate("__studio.ask('law', { law: 'computed torque', knows: true })")
+    tab(page, "Recordings")
+    entry = page.locator(".items li", has_text=cut.name)
+    until(page, "document.querySelectorAll('.items li').length >= 2")
+    assert entry.locator(".badge").inner_text() == "cut short" and page.locator(".items .badge").count() == 1
+    assert str(running.studio.folder) in page.inner_text("#left")
+    entry.locator("button").first.click()
+    until(page, "__studio.frames.replays.length === 1 && __studio.tab.plots")
+    assert f"{rows} rows" in page.inner_text("#right") and "interrupted" in page.inner_text("#right")
+    entry.locator("button.remove").click()
+    assert cut.exists() and entry.locator("button.remove").inner_text() == "Delete file?"
+    entry.locator("button.remove").click()
+    until(page, "__studio.tab.chosen[0] === null && !document.querySelector('.items .badge')")
+    assert not cut.exists() and "Open a recording." in page.inner_text("#right")
 
 
 def test_broken_urdf_is_located_on_the_page_and_a_sound_one_is_taken(page, running, robot):
@@ -222,7 +258,8 @@ def test_exploration_plays_and_scrubs_to_the_recorded_state(page, running):
     page.click("#explore")
     until(page, "__studio.frames.replays.length")
     number = page.evaluate("__studio.tab.runs[0].runs[0].number")
-    run = running.studio.shelf.get(number, "exploration").value
+    assert running.studio.shelf.get(number, "exploration").note.startswith("reached")
+    run = explore(running.studio.robot, load_world("pillars"), reaction="back off", budget=Budget(duration=120.0))
     assert run.outcome == "reached" and page.evaluate("__studio.tab.runs[0].runs[0].contacts") == len(run.contacts)
     contact = run.contacts[-1]
     page.evaluate(f"__studio.frames.replays[0].seek({contact.time + 0.01})")
