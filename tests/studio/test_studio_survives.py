@@ -129,21 +129,24 @@ def run_wild(orders, seed):
         keeper = Page(running)
         keeper.ask("watch", live=True)
         assert keeper.ask("record", on=True)["ok"] == {}
-        pages = []
-        for _ in range(orders):
+        pages, given = [], 0
+        while given < orders:
             if len(pages) < 4:
                 page = Page(running)
                 page.send("watch", live=True)
                 pages.append(page)
             page = r.choice(pages)
+            keeper.ask("drew", count=len(keeper.frames))  # it listens, and so stays
             try:
                 if r.random() < 0.5:
                     what, fields = r.choice(ORDERS)(r)
                     page.ask(what, **fields)
+                    given += 1
                 else:
                     for _ in range(r.randint(1, 5)):  # as a pointer does, which nobody waits for
                         what, fields = r.choice(ORDERS)(r)
                         page.send(what, **fields)
+                        given += 1
             except ConnectionClosed:  # it let its frames pile up and was shown out
                 pages.remove(page)
                 continue
@@ -170,7 +173,7 @@ def check_whole(recording, ticks):
 
 
 def test_pages_that_come_leave_and_break_do_not_end_the_simulation():
-    check_whole(*run_wild(200, 1))
+    check_whole(*run_wild(300, 1))
 
 
 @pytest.mark.thorough

@@ -48,7 +48,7 @@ def check_size(robot: Robot) -> None:
         if count > most:
             raise InputError(
                 f"robot {robot.name[:60]!r}: {count} {what}; the studio takes at most {most}. The command line has "
-                "no such limit (armwright describe, armwright export); aw.load(…, tip=…) cuts out one chain"
+                "no such limit (armwright check, armwright export); aw.load(…, tip=…) cuts out one chain"
             )
 
 

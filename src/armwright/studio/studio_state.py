@@ -34,7 +34,7 @@ PREPARE_SECONDS = 120.0  # [s] that opening and compiling an arm may take: ten t
 QUICK_JOINTS = 8  # joints up to which an arm is compiled in a second or two
 
 
-class Judged(NamedTuple):
+class TouchesTold(NamedTuple):
     """What was told last about touches: the arm that is warmed up, whether nothing was felt, doubts of the model."""
 
     robot: Robot | None = None
@@ -230,7 +230,7 @@ class Studio:
 
     async def keep_judging(self) -> None:
         """Tell the pages, a few times a second, what the arm believes about a touch; a defect in that is told once."""
-        last, told = Judged(), ""
+        last, told = TouchesTold(), ""
         while True:
             await asyncio.sleep(JUDGED)
             if not self.hub.watching:
@@ -243,7 +243,7 @@ class Studio:
                     told = trouble
                     self.hub.tell({"event": "trouble", "text": trouble})
 
-    async def _judge(self, last: Judged) -> Judged:
+    async def _judge(self, last: TouchesTold) -> TouchesTold:
         if last.robot is not self.robot:  # imports and compiles; nobody should wait for that during a touch
             last = last._replace(robot=self.robot)
             await beside(warm_up, self.robot)
