@@ -231,6 +231,21 @@ def test_the_folder_is_the_one_that_was_chosen(tmp_path, monkeypatch):
         recordings_folder.recordings_folder(tmp_path / "file")
 
 
+def test_without_a_folder_everything_but_recording_works(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(ArmwrightError, match="--recordings"), running_studio(recordings=tmp_path / "file"):
+        pass
+    monkeypatch.setenv(recordings_folder.FOLDER_VARIABLE, str(tmp_path / "file"))
+    studio = aw.load("planar2").teach(browser=False)
+    try:
+        page = Page(studio)
+        assert "--recordings" in page.ask("record", on=True)["error"]
+        assert page.ask("look", q=[0.1, 0.2])["ok"] and not page.ask("watch", live=True)["ok"]["live"]["recording"]
+        page.close()
+    finally:
+        studio.stop()
+
+
 # ------------------------------------------------------------------------------------------------ the shelf
 
 

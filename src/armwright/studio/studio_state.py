@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 JUDGED = 0.6  # [s] between two isolations: each takes 20 ms of this process
-PREPARE_SECONDS = 120.0  # [s] that opening and compiling an arm may take: ten times what the largest needs on one core
+PREPARE_SECONDS = 240.0  # [s] that opening and compiling an arm may take: ten times what the largest needs on one core
 QUICK_JOINTS = 8  # joints up to which an arm is compiled in a second or two
 
 
@@ -48,7 +48,7 @@ class Studio:
     Attributes:
         token: of those who may give orders. view_token: of those who may look.
         robot: the arm on the page. arm: the running one. hub: pages. jobs: long work. shelf: what can be opened.
-        folder: of the user's, for recordings.
+        folder: of the user's, for recordings; None where it cannot be used.
     """
 
     def __init__(self, robot: Robot, recordings: str | Path | None = None) -> None:
@@ -59,7 +59,14 @@ class Studio:
             recordings: folder for recordings; see `recordings_folder`.
         """
         check_size(robot)
-        self.folder = recordings_folder(recordings)
+        self.folder: Path | None = None
+        self._no_folder = ArmwrightError("")
+        try:
+            self.folder = recordings_folder(recordings)
+        except ArmwrightError as error:
+            if recordings is not None:
+                raise
+            self._no_folder = error  # everything else works; whoever wants to record is told
         self.token, self.view_token = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
         self.hub = Hub()
         self.robot = robot
@@ -68,7 +75,8 @@ class Studio:
         self.arm = LiveArm(robot, self.hub.publish, changed=self._changed)
         self.jobs = Jobs(self.hub.tell_soon)
         self.shelf = Shelf()
-        self.shelf.offer(kept_in(self.folder))
+        if self.folder is not None:
+            self.shelf.offer(kept_in(self.folder))
         self.hub.on_change = self.watch
         self.gains = {"frequency": 12.0, "damping": 1.0}
         self._choosing, self._recording = asyncio.Lock(), asyncio.Lock()
@@ -94,7 +102,7 @@ class Studio:
             "robot": self.described,
             "posture": posture(self.robot).tolist(),
             "live": self.live_state(),
-            "folder": str(self.folder) if role == "owner" else None,
+            "folder": str(self.folder) if role == "owner" and self.folder is not None else None,
         }
 
     def live_state(self) -> dict[str, Any]:
@@ -207,6 +215,8 @@ class Studio:
                     return {}
                 kept = await asyncio.wrap_future(recording.done)
                 return {"number": self.shelf.number_of(kept.file)} if kept.rows else {}
+            if self.folder is None:
+                raise self._no_folder
             if not self.arm.recording:
                 begun = await beside(LiveRecording, self.folder, self.arm.plant, self._kept)
                 try:
