@@ -9,7 +9,8 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -38,6 +39,61 @@ def ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def _arm(name: str) -> Any:
+    """Make a fixture of an arm of the catalogue: one for all tests of a process, with what is compiled for it."""
+
+    @pytest.fixture(scope="session", name=name)
+    def arm() -> Any:
+        import armwright as aw
+
+        return aw.load(name)
+
+    return arm
+
+
+ur5, rl15, cea, irb140, planar2 = (_arm(name) for name in ("ur5", "rl15", "cea", "irb140", "planar2"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have a parallel worker leave SIGINT to the process that started it, which ends the workers when it is pressed.
+
+    A signal that a test sends too late then costs nothing. The handler does nothing, rather than the system ignore the
+    signal, because programs that tests start would inherit that.
+    """
+    if hasattr(config, "workerinput"):
+        signal.signal(signal.SIGINT, lambda *_: None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Have an interrupt that a test does not catch fail that test alone; as an interrupt it would end the whole run."""
+    try:
+        return (yield)
+    except KeyboardInterrupt:
+        if "ctrl_c" not in pyfuncitem.fixturenames and not hasattr(pyfuncitem.config, "workerinput"):
+            raise  # somebody pressed Ctrl-C
+        pytest.fail("KeyboardInterrupt came through: nobody waited for this signal here")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Tell in one line what was skipped and why, the most frequent reason first."""
+    told: dict[str, set[str]] = {}
+    for report in terminalreporter.stats.get("skipped", ()):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        told.setdefault(reason.removeprefix("Skipped: "), set()).add(report.nodeid)
+    if told:
+        parts = sorted(told.items(), key=lambda item: (-len(item[1]), item[0]))
+        terminalreporter.write_line("skipped: " + "; ".join(f"{_count(ids)}: {reason}" for reason, ids in parts))
+
+
+def _count(ids: set[str]) -> str:
+    """Say how many tests these are; the name of a whole file has no ``::``."""
+    tests = sum("::" in name for name in ids)
+    files = len(ids) - tests
+    counts = ((tests, "test"), (files, "whole file"))
+    return " and ".join(f"{n} {what}{'s' * (n > 1)}" for n, what in counts if n)
 
 
 def pytest_collection_finish() -> None:

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ import pytest
 import armwright as aw
 from armwright.cli import main
 from armwright.cli.export import EQUATIONS
+from support.patience import PATIENCE
 from support.places import DATA
 
 BROKEN = """<robot name="r"><link name="base"/><link name="a">
@@ -267,7 +267,7 @@ def test_a_closed_pipe_is_quiet():
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as process:
         process.stdout.close()
         err = process.stderr.read().decode()
-        assert process.wait(timeout=30) == 141
+        assert process.wait(timeout=PATIENCE) == 141
     assert err == ""
 
 
@@ -275,7 +275,7 @@ def test_a_closed_pipe_is_quiet():
 def test_ctrl_c_is_130_and_one_line():
     code = """
 import signal
-import time
+import threading
 import armwright.cli
 import armwright.robot.load as door
 
@@ -283,7 +283,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent that ignore
 
 def load(name, **options):
     print("ready", flush=True)
-    time.sleep(60)
+    threading.Event().wait()
 
 door.load = load
 raise SystemExit(armwright.cli.main(["show", "ur5"]))
@@ -291,9 +291,8 @@ raise SystemExit(armwright.cli.main(["show", "ur5"]))
     argv = [sys.executable, "-c", code]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline().strip() == b"ready"
-        time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert err.decode().strip() == "armwright: interrupted"
 

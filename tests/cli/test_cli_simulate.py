@@ -13,7 +13,6 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-import armwright as aw
 from armwright.cli import main
 from armwright.cli import option_words as specs
 from armwright.cli import simulate_command as command
@@ -44,11 +43,6 @@ def run(capsys, *argv):
     code = main(argv)
     out, err = capsys.readouterr()
     return code, out, err
-
-
-@pytest.fixture(scope="module")
-def ur5():
-    return aw.load("ur5")
 
 
 def test_the_pd_run_of_003_from_the_command_line(capsys, tmp_path):

@@ -36,16 +36,6 @@ SENSORS = {"position_resolution": 1e-5, "velocity_noise": 1e-3}
 PASS = Monitor("given", lambda tau: {"tau_ext": tau}, outputs=("tau_ext",))  # what is put in comes out as tau_ext
 
 
-@pytest.fixture(scope="module")
-def ur5():
-    return aw.load("ur5")
-
-
-@pytest.fixture(scope="module")
-def planar():
-    return aw.load("planar2")
-
-
 def fed(detector, robot, tau_ext, ref=None):
     x = np.asarray(tau_ext, dtype=float)
     zero = np.zeros_like(x)
@@ -55,7 +45,7 @@ def fed(detector, robot, tau_ext, ref=None):
     )
 
 
-def test_one_edge_per_contact_with_hysteresis(planar):
+def test_one_edge_per_contact_with_hysteresis(planar2):
     t = np.arange(4000)
     wave = np.where((t > 1000) & (t < 3000), 10.0, 0.0) + 1.5 * np.sin(0.5 * t)  # jitters across 10 while in contact
     x = np.stack([wave, 0.0 * wave], axis=1)
@@ -63,56 +53,56 @@ def test_one_edge_per_contact_with_hysteresis(planar):
         lambda release: norm_detector(10.0, release=release),
         lambda release: joint_detector([10.0, 3.0], release=release),
     ):
-        once, often = (rising_edges(fed(make(release), planar, x)["alarm"]).sum() for release in (0.7, 1.0))
+        once, often = (rising_edges(fed(make(release), planar2, x)["alarm"]).sum() for release in (0.7, 1.0))
         assert once == 1 and often > 50
-    out = fed(norm_detector(10.0, release=0.7), planar, x)
+    out = fed(norm_detector(10.0, release=0.7), planar2, x)
     on = out["alarm"] >= 0.0
     assert on[1010:2990].all() and not on[:1000].any() and not on[3010:].any()
     np.testing.assert_allclose(out["level"], np.abs(wave) / 10.0, atol=1e-12)
 
 
-def test_joint_thresholds_are_the_joints_own(planar):
+def test_joint_thresholds_are_the_joints_own(planar2):
     x = np.array([[4.9, -1.9], [5.1, 0.0], [0.0, -2.1], [0.0, 0.0]])
     np.testing.assert_array_equal(
-        fed(joint_detector([5.0, 2.0], release=1.0), planar, x)["alarm"] >= 0.0, [False, True, True, False]
+        fed(joint_detector([5.0, 2.0], release=1.0), planar2, x)["alarm"] >= 0.0, [False, True, True, False]
     )
 
 
-def test_adaptive_threshold_follows_the_desired_motion(planar):
+def test_adaptive_threshold_follows_the_desired_motion(planar2):
     x = np.full((3, 2), 3.0)
     ref = Reference(
         np.zeros((3, 2)),
         np.array([[0.0, 0.0], [-1.0, 1.0], [0.0, 0.0]]),
         np.array([[0.0, 0.0], [0.0, 0.0], [-4.0, 4.0]]),
     )
-    level = fed(adaptive_detector(2.0, 2.0, 1.0), planar, x, ref)["level"]
+    level = fed(adaptive_detector(2.0, 2.0, 1.0), planar2, x, ref)["level"]
     np.testing.assert_allclose(level, [3.0 / 2.0, 3.0 / 4.0, 3.0 / 6.0])
-    weight = np.abs(gravity_torque(planar, np.zeros(2)))
-    level = fed(adaptive_detector(2.0, 0.0, 0.0, 0.1), planar, x, ref)["level"]
+    weight = np.abs(gravity_torque(planar2, np.zeros(2)))
+    level = fed(adaptive_detector(2.0, 0.0, 0.0, 0.1), planar2, x, ref)["level"]
     np.testing.assert_allclose(level, (3.0 / (2.0 + 0.1 * weight)).max())
 
 
 @pytest.mark.parametrize(
     "threshold, shift, expected", [(4.0, 0.0, 168.0), (5.0, 0.0, 465.0), (4.0, 1.0, 8.38), (5.0, 1.0, 10.4)]
 )
-def test_cusum_run_lengths(planar, threshold, shift, expected):
+def test_cusum_run_lengths(planar2, threshold, shift, expected):
     """Average run lengths of the two-sided scheme with drift ½ as tabulated for independent normal samples."""
     rng = np.random.default_rng(7)
     runs, ticks = 1500, 4000 if shift == 0.0 else 100
     x = np.zeros((runs, ticks, 2))
     x[..., 0] = rng.normal(size=(runs, ticks)) + shift
-    alarm = fed(cusum_detector(1.0, drift=0.5, threshold=threshold), planar, x)["alarm"]
+    alarm = fed(cusum_detector(1.0, drift=0.5, threshold=threshold), planar2, x)["alarm"]
     length = np.argmax(alarm >= 0.0, axis=1) + 1
     assert (alarm >= 0.0).any(axis=1).mean() > 0.995
     assert length.mean() == pytest.approx(expected, rel=4.0 / np.sqrt(runs))
 
 
-def test_cusum_finds_what_a_threshold_misses(planar):
+def test_cusum_finds_what_a_threshold_misses(planar2):
     rng = np.random.default_rng(1)
     x = np.zeros((2000, 2))
     x[:, 0] = rng.normal(size=2000) + np.where(np.arange(2000) > 1000, 1.0, 0.0)
-    assert not (fed(norm_detector(6.0), planar, x)["alarm"] >= 0.0).any()
-    sums = fed(cusum_detector(1.0, drift=0.5, threshold=15.0), planar, x)["alarm"]
+    assert not (fed(norm_detector(6.0), planar2, x)["alarm"] >= 0.0).any()
+    sums = fed(cusum_detector(1.0, drift=0.5, threshold=15.0), planar2, x)["alarm"]
     assert 1000 < np.argmax(sums >= 0.0) < 1100
 
 
@@ -196,34 +186,34 @@ def test_margin_keeps_the_stated_rate():
         tail_margin([1.0], 1.0, rate=1.0, confidence=0.95)
 
 
-def test_learned_rate_is_kept_on_motions_that_were_never_seen(planar):
+def test_learned_rate_is_kept_on_motions_that_were_never_seen(planar2):
     """Noise that grows with the inertia, seen in four motions of which each visits a part of the configurations."""
     T = 20_000
 
     def motion(seed):
         rng = np.random.default_rng(seed)
         q = np.cumsum(rng.normal(size=(40, 2)), axis=0).repeat(T // 40, axis=0)
-        size = 0.2 + 0.1 * np.abs(gravity_torque(planar, q)) / 10.0
+        size = 0.2 + 0.1 * np.abs(gravity_torque(planar2, q)) / 10.0
         return size * rng.normal(size=(2, T, 2)), Reference(q, 0.0 * q, 0.0 * q)
 
     stacks, refs = zip(*(motion(seed) for seed in range(4)), strict=True)
-    fit = learn_thresholds(stacks, refs, 1e-3, planar, rate=0.5)
+    fit = learn_thresholds(stacks, refs, 1e-3, planar2, rate=0.5)
     assert (fit.rate, fit.confidence) == (0.5, 0.95) and fit.margin > 1.0
     alarms = 0
     for seed in range(10, 20):
         said, ref = motion(seed)
-        alarms += int(rising_edges(fed(fit.detector(), planar, said, ref)["level"] - 1.0).sum())
+        alarms += int(rising_edges(fed(fit.detector(), planar2, said, ref)["level"] - 1.0).sum())
     assert alarms <= poisson.isf(1e-4, 0.5 * 10 * 2 * T * 1e-3 / 3600.0)
-    fixed = learn_thresholds(stacks, refs, 1e-3, planar, margin=1.5)
+    fixed = learn_thresholds(stacks, refs, 1e-3, planar2, margin=1.5)
     assert fixed.margin == 1.5 and np.isnan(fixed.rate)
 
 
-def test_runs_that_share_a_motion_teach_no_more_than_one(planar):
+def test_runs_that_share_a_motion_teach_no_more_than_one(planar2):
     """Errors of a motion come back with every run of it: twenty copies of a run are no more evidence than one."""
     rng = np.random.default_rng(9)
     runs = [rng.normal(size=(1, 5000, 2)) * rng.uniform(0.8, 1.2) for _ in range(6)]
     refs = [Reference(*np.zeros((3, 5000, 2)))] * 6
-    once, often = (learn_thresholds([np.repeat(x, k, axis=0) for x in runs], refs, 1e-3, planar) for k in (1, 20))
+    once, often = (learn_thresholds([np.repeat(x, k, axis=0) for x in runs], refs, 1e-3, planar2) for k in (1, 20))
     assert often.margin == pytest.approx(once.margin, rel=1e-12) and once.margin > 1.2
     np.testing.assert_allclose(often.a, once.a, rtol=1e-6)
 
@@ -332,11 +322,11 @@ def test_wrench_estimate_is_continuous_through_a_singularity(ur5):
     assert found.reliable[0] and not found.reliable[6000]
 
 
-def test_wrench_of_an_arm_with_few_joints(planar):
-    found = tool_wrench(planar, [0.4, 0.9], [1.0, -2.0])
+def test_wrench_of_an_arm_with_few_joints(planar2):
+    found = tool_wrench(planar2, [0.4, 0.9], [1.0, -2.0])
     assert found.rank == 2 and not found.reliable and np.isinf(found.condition) and np.isfinite(found.wrench).all()
     assert found.residual < 1e-9  # two torques are explained by some wrench
     with pytest.raises(InputError, match="rcond"):
-        tool_wrench(planar, [0.4, 0.9], [1.0, -2.0], rcond=0.0)
+        tool_wrench(planar2, [0.4, 0.9], [1.0, -2.0], rcond=0.0)
     with pytest.raises(InputError, match="finite"):
-        tool_wrench(planar, [0.4, 0.9], [np.nan, -2.0])
+        tool_wrench(planar2, [0.4, 0.9], [np.nan, -2.0])

@@ -44,11 +44,6 @@ PUSH = np.array([12.0, -7.0, 9.0, 0.4, -0.3, 0.5])
 FORCE = np.array([2.0, -1.3, 1.7, 0.0, 0.0, 0.0])
 
 
-@pytest.fixture(scope="module")
-def ur5():
-    return aw.load("ur5")
-
-
 def applied(robot, rec, names=("q", "qd", "tau")):
     return [rec[name] for name in names], Reference(rec["q_ref"], rec["qd_ref"], rec["qdd_ref"])
 

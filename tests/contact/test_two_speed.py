@@ -23,11 +23,6 @@ GIVEN = Monitor("given", lambda tau: {"tau_ext": tau}, outputs=("tau_ext",))
 ONE = np.array([[1.0, 1.0], *[[0.0, 0.0]] * 4])  # thresholds of 1 N m, whatever the motion
 
 
-@pytest.fixture(scope="module")
-def planar():
-    return aw.load("planar2")
-
-
 def fed(detector, robot, tau_ext):
     x = np.asarray(tau_ext, dtype=float)
     t = 1e-3 * np.arange(x.shape[-2])
@@ -39,46 +34,48 @@ def torque(values):
 
 
 @pytest.mark.parametrize("slope, noticed", [(1.8, False), (2.2, True)])
-def test_a_ramp_is_swallowed_just_below_follow_times_the_threshold(planar, slope, noticed):
+def test_a_ramp_is_swallowed_just_below_follow_times_the_threshold(planar2, slope, noticed):
     """The offset lags a ramp by slope/follow: that is all there is to see of it, however large it becomes."""
     t = 1e-3 * np.arange(10_000)
-    out = fed(two_speed_detector(ONE, ONE, kind=TwoSpeed(follow=2.0)), planar, torque(slope * np.maximum(t - 1.0, 0.0)))
+    out = fed(
+        two_speed_detector(ONE, ONE, kind=TwoSpeed(follow=2.0)), planar2, torque(slope * np.maximum(t - 1.0, 0.0))
+    )
     assert (out["level"] >= 1.0).any() == noticed
     if not noticed:
         assert out["level"][-1] == pytest.approx(slope / 2.0, rel=1e-2)
 
 
-def test_a_lasting_offset_is_no_alarm_and_a_contact_is_not_forgotten(planar):
+def test_a_lasting_offset_is_no_alarm_and_a_contact_is_not_forgotten(planar2):
     """An offset from before the beginning is tared; a step keeps its alarm until it goes, for one edge."""
     t = 1e-3 * np.arange(20_000)
-    out = fed(two_speed_detector(ONE, ONE), planar, torque(30.0 + np.where((t > 2.0) & (t < 15.0), 3.0, 0.0)))
+    out = fed(two_speed_detector(ONE, ONE), planar2, torque(30.0 + np.where((t > 2.0) & (t < 15.0), 3.0, 0.0)))
     on = out["alarm"] >= 0.0
     assert not on[:2000].any() and on[2005:14_995].all() and not on[15_100:].any()
     assert rising_edges(out["alarm"]).sum() == 1
 
 
-def test_standstill_widens_the_threshold_of_the_joint_that_stands_alone(planar):
+def test_standstill_widens_the_threshold_of_the_joint_that_stands_alone(planar2):
     wide = ONE.copy()
     wide[4] = 9.0
     x = np.zeros((2000, 2))
     x[1000:] = 3.0
     ref = Reference(0.0 * x, np.tile([0.0, 0.5], (2000, 1)), 0.0 * x)
     t = 1e-3 * np.arange(2000)
-    level = run_monitors([GIVEN, two_speed_detector(wide, wide)], planar, t, x, x, x, ref)["level"]
+    level = run_monitors([GIVEN, two_speed_detector(wide, wide)], planar2, t, x, x, x, ref)["level"]
     assert level[1000] == pytest.approx(3.0, rel=0.01)  # the joint that moves; the other would say 0.3
 
 
-def test_stated_rate_is_that_of_both_channels_together(planar):
+def test_stated_rate_is_that_of_both_channels_together(planar2):
     """Normal noise: on new runs no more alarms than the stated rate allows; it is shared out between the channels."""
     ticks, rng = 40_000, np.random.default_rng(3)
     still = np.zeros((ticks, 2))
     ref = Reference(still, still + 1.0, still)
     stacks = [rng.normal(size=(2, ticks, 2)) for _ in range(4)]
-    fit = learn_two_speed(stacks, [ref] * 4, 1e-3, planar, rate=0.5)
+    fit = learn_two_speed(stacks, [ref] * 4, 1e-3, planar2, rate=0.5)
     assert fit.rate == 0.5 and fit.quick.margin > 1.0 and fit.slowly.margin > 1.0
     assert (fit.slowly.coefficients[0] < fit.quick.coefficients[0]).all()  # a filter leaves less noise
     alarms = sum(
-        int(rising_edges(fed(fit.detector(), planar, rng.normal(size=(2, ticks, 2)))["level"] - 1.0).sum())
+        int(rising_edges(fed(fit.detector(), planar2, rng.normal(size=(2, ticks, 2)))["level"] - 1.0).sum())
         for _ in range(10)
     )
     assert alarms <= poisson.isf(1e-4, 0.5 * 20 * ticks * 1e-3 / 3600.0)
@@ -116,19 +113,19 @@ def test_ramps_and_soft_contacts_are_noticed_sooner_and_impacts_no_later():
     assert soft_two.delay.high < 0.7 * soft.delay.low
 
 
-def test_a_motion_that_leaves_what_was_rehearsed_is_flagged(planar):
+def test_a_motion_that_leaves_what_was_rehearsed_is_flagged(planar2):
     t = np.linspace(0.0, 1.0, 500)[:, None]
     q = np.concatenate([t, 2.0 * t], axis=1)
     ref = Reference(q, 0.0 * q + [1.0, 2.0], 0.0 * q)
     noise = np.random.default_rng(0).normal(size=(8, 500, 2))
-    for fit in (learn_thresholds(noise, ref, 1e-3, planar), learn_two_speed(noise, ref, 1e-3, planar)):
+    for fit in (learn_thresholds(noise, ref, 1e-3, planar2), learn_two_speed(noise, ref, 1e-3, planar2)):
         box = fit.rehearsed
         np.testing.assert_allclose([box.lower, box.upper, box.speed], [[0.0, 0.0], [1.0, 2.0], [1.0, 2.0]])
         assert box.warning(ref) is None and (box.outside(ref) <= 0.0).all()
         far = Reference(1.5 * q, ref.qd, ref.qdd)
         fast = Reference(q, 1.5 * ref.qd, ref.qdd)
         assert "joint 2" in box.warning(far) and "joint 2" in box.warning(fast)
-        out = run_monitors(box.monitor(), planar, 1e-3 * np.arange(500), q, q, q, far)["outside"]
+        out = run_monitors(box.monitor(), planar2, 1e-3 * np.arange(500), q, q, q, far)["outside"]
         np.testing.assert_allclose(out, box.outside(far), atol=1e-12)
         assert (out[:320] <= 0.0).all() and (out[350:] > 0.0).all()
     with pytest.raises(InputError, match="the motion must be"):
@@ -136,15 +133,15 @@ def test_a_motion_that_leaves_what_was_rehearsed_is_flagged(planar):
     assert isinstance(box, Rehearsed)
 
 
-def test_bad_two_speed_detectors(planar):
+def test_bad_two_speed_detectors(planar2):
     for make in (
         lambda: TwoSpeed(follow=100.0),
         lambda: TwoSpeed(tare=0.0),
         lambda: two_speed_detector(ONE[:3], ONE),
         lambda: two_speed_detector(-ONE, ONE),
         lambda: two_speed_detector(ONE, ONE[:, :1]),
-        lambda: learn_two_speed(np.zeros((1, 10, 2)), Reference(*np.zeros((3, 10, 2))), 1e-3, planar),
-        lambda: learn_two_speed(np.zeros((2, 10, 2)), Reference(*np.zeros((3, 9, 2))), 1e-3, planar),
+        lambda: learn_two_speed(np.zeros((1, 10, 2)), Reference(*np.zeros((3, 10, 2))), 1e-3, planar2),
+        lambda: learn_two_speed(np.zeros((2, 10, 2)), Reference(*np.zeros((3, 9, 2))), 1e-3, planar2),
     ):
         with pytest.raises(InputError):
             make()

@@ -17,11 +17,6 @@ from armwright.graph.ops import Op
 from armwright.graph.traced_program import trace
 
 
-@pytest.fixture(scope="module")
-def cea():
-    return aw.load("cea")
-
-
 def program_of(robot, function):
     return trace(lambda q: function(robot, q), {"q": (robot.n,)}, name=function.__name__)
 

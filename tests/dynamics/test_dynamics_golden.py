@@ -34,11 +34,6 @@ ACCELERATION = [0.410746911, -3.458324302, 0.462369139, -1.177339884, -7.2550138
 PLACES = 6e-10  # the document prints nine decimals
 
 
-@pytest.fixture(scope="module")
-def rl15():
-    return load("rl15")
-
-
 @pytest.mark.parametrize("method", [m.name for m in METHODS.values() if m.mass])
 def test_rl15_mass_matrix(rl15, method):
     assert np.abs(api.mass_matrix(rl15, Q, method, rotors=False) - (H + np.triu(H, 1).T)).max() < PLACES

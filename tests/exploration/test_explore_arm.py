@@ -39,11 +39,6 @@ TASK = ArmTask(START, GOAL)
 
 
 @pytest.fixture(scope="module")
-def ur5():
-    return load("ur5")
-
-
-@pytest.fixture(scope="module")
 def bench(ur5):
     return explore(ur5, "bench", planner="rrt-connect", seed=2)
 

@@ -28,11 +28,6 @@ from armwright.world.world_catalogue import load_world
 PATCH = load_world("pillars").tool_task
 
 
-@pytest.fixture(scope="module")
-def flat():
-    return load("planar2")
-
-
 def ball_on_the_way(arm, q0, q1, radius=0.05):
     """A ball that the tip meets half-way."""
     at = fk(arm, 0.5 * (np.array(q0) + q1))[:3, 3]
@@ -70,10 +65,10 @@ class FailsInJoints(Fails):
         return self.plan(colliding, start, goal, lower, upper)
 
 
-def test_an_error_on_the_way_keeps_what_was_recorded(flat):
+def test_an_error_on_the_way_keeps_what_was_recorded(planar2):
     q0, q1 = [0.2, 0.6], [1.4, 0.6]
     with pytest.raises(ZeroDivisionError, match="has a fault") as caught:
-        explore(flat, ball_on_the_way(flat, q0, q1), ArmTask(q0, q1), planner=FailsInJoints(RRTConnect()))
+        explore(planar2, ball_on_the_way(planar2, q0, q1), ArmTask(q0, q1), planner=FailsInJoints(RRTConnect()))
     recording = caught.value.recording
     assert recording.time[-1] > 0.5 and np.abs(recording["q"][0] - q0).max() < 1e-9
     with pytest.raises(ZeroDivisionError, match="has a fault") as caught:
@@ -90,11 +85,11 @@ def test_the_command_writes_what_was_recorded(tmp_path, monkeypatch, capsys):
     assert "recorded until the error" in capsys.readouterr().err
 
 
-def test_an_arm_that_was_pushed_beyond_the_search_goes_on(flat):
+def test_an_arm_that_was_pushed_beyond_the_search_goes_on(planar2):
     """It begins at a joint's limit: the first contact leaves it a little beyond."""
     q0, q1 = np.array([0.2, 0.6]), np.array([1.4, 0.6])
-    joints = (flat.joints[0], replace(flat.joints[1], limits=Limits(-2.0, 0.6)))
-    arm = replace(flat, joints=joints)
+    joints = (planar2.joints[0], replace(planar2.joints[1], limits=Limits(-2.0, 0.6)))
+    arm = replace(planar2, joints=joints)
     run = explore(arm, ball_on_the_way(arm, q0, q1), ArmTask(q0, q1), budget=Budget(60.0))
     assert run.outcome in OUTCOMES and run.contacts
     assert (run.recording["q"][:, 1] > 0.6).any(), "it really was beyond"

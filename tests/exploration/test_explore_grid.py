@@ -29,11 +29,6 @@ WHERE = map_of(PATCH)
 DOWN = PATCH.rotation
 
 
-@pytest.fixture(scope="module")
-def ur5():
-    return load("ur5")
-
-
 def off_the_obstacles(run):
     """Every marked cell's box comes within 2 mm of a cylinder: nothing free was blocked."""
     grid = run.maps[0].grid

@@ -164,11 +164,6 @@ def test_spline_is_smooth_through_its_points():
         spline_segments(points[[0, 0, 1]], np.array([np.eye(3)] * 2), turns[:2], tangents=(None, None))
 
 
-@pytest.fixture(scope="module")
-def ur5():
-    return aw.load("ur5")
-
-
 Q0 = np.array([0.0, -1.2, 1.5, -1.8, -1.5, 0.3])
 
 

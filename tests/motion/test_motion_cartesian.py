@@ -16,11 +16,6 @@ from armwright.spatial import rot_x, rotation_angle
 UR5_START = np.array([0.3, -1.2, 1.4, -1.0, -1.3, 0.4])
 
 
-@pytest.fixture(scope="module")
-def ur5():
-    return aw.load("ur5")
-
-
 def shifted(T, by, turn=0.0):
     out = T.copy()
     out[:3, 3] += by

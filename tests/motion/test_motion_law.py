@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import armwright as aw
 from armwright import motion
 from armwright.errors import InputError
 from armwright.kinematics import jacobian
@@ -81,11 +80,6 @@ def test_average_bounds_the_jerk(cells, window):
     t = np.linspace(0.0, smooth.duration, 200)
     late = law.evaluate(t).q - smooth.evaluate(t).q
     assert (late >= -1e-9).all()
-
-
-@pytest.fixture(scope="module")
-def rl15():
-    return aw.load("rl15")
 
 
 A, B = np.radians([40, 40, -30, -30, -50, 30.0]), np.radians([-40, 0, 0, 80, -95, -60.0])

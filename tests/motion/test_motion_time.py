@@ -20,11 +20,6 @@ EFFORT = np.array([500.0, 500, 500, 350, 350, 350])
 MU2 = 10.198553  # largest eigenvalue of A over the limits, 003 E5
 
 
-@pytest.fixture(scope="module")
-def cea():
-    return aw.load("cea")
-
-
 def rubbed(viscous, coulomb, dead_zone=0.0):
     """A UR5 with friction in its joints."""
     robot = aw.load("ur5")

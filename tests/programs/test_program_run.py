@@ -24,11 +24,6 @@ DEMO = ROOT / "examples" / "programs" / "lola15dd.irl"
 START = np.radians([10.0, 20.0, -20.0, 10.0, -60.0, 5.0])
 
 
-@pytest.fixture(scope="module")
-def rl15():
-    return aw.load("rl15")
-
-
 def there_and_back(robot, speed=1.0, **words):
     """Two joint moves and a line, read from nowhere."""
     away = START + np.array([0.6, 0.2, -0.3, 0.4, 0.3, 0.5])

@@ -18,11 +18,6 @@ Q_S0 = np.radians([44.1162, 44.3961, -32.7075, -27.9415, -47.2794, 34.8090])
 
 
 @pytest.fixture(scope="module")
-def rl15():
-    return aw.load("rl15")
-
-
-@pytest.fixture(scope="module")
 def demo():
     return read_program(DEMO)
 

@@ -25,11 +25,6 @@ from armwright.programs import (
 from support.moves import HOME, joints, run, shifted, to, tool_speed
 
 
-@pytest.fixture(scope="module")
-def ur5():
-    return aw.load("ur5")
-
-
 def test_joint_move_is_the_synchronised_trapezoid(ur5):
     goal = HOME + np.array([0.5, -0.3, 0.8, 0.1, 0.0, -1.0])
     p = run(ur5, joints(goal, speed=Fraction(0.5), acceleration=Fraction(0.25)))

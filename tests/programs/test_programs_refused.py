@@ -22,16 +22,6 @@ from armwright.programs import (
 from support.moves import HOME, joints, run, shifted, to
 
 
-@pytest.fixture(scope="module")
-def ur5():
-    return aw.load("ur5")
-
-
-@pytest.fixture(scope="module")
-def rl15():
-    return aw.load("rl15")
-
-
 def test_out_of_reach(ur5):
     T = fk(ur5, HOME)
     far = to(shifted(T, -0.9, 0, 0), line=7, text="movel(far)")

@@ -6,17 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import armwright as aw
 from armwright.contact.observers import estimate_load
 from armwright.dynamics import gravity_torque
 from armwright.errors import InputError
 
 Q = np.array([0.3, -1.2, 1.4, -0.9, 1.2, 0.2])
-
-
-@pytest.fixture(scope="module")
-def ur5():
-    return aw.load("ur5")
 
 
 def weight(robot, q, mass, com):

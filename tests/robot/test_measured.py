@@ -36,11 +36,6 @@ def friction(robot):
     return [joint.friction for joint in robot.joints]
 
 
-@pytest.fixture(scope="module")
-def ur5():
-    return aw.load("ur5")
-
-
 def test_the_sheet_keeps_what_was_measured_and_its_equations_do_not_have_it(ur5):
     assert not any(part.viscous or part.coulomb for part in friction(ur5))
     assert not ur5.actuators.rotor_inertia.any()

@@ -19,14 +19,15 @@ from armwright.motion import quintic
 from armwright.robot.load import load
 from armwright.simulation import Loop, simulate
 from armwright.world import Box, World
+from support.patience import until
 
 GOOD = {"q0": [0.1, 0.2]}
 LAW = pd(10.0, 1.0)
 
 
 @pytest.fixture(scope="module")
-def robot():
-    return load("planar2")
+def robot(planar2):
+    return planar2
 
 
 # -- divergence -----------------------------------------------------------------------------------------------------
@@ -145,13 +146,22 @@ def test_interrupt_inside_a_called_law(robot):
 @pytest.mark.usefixtures("ctrl_c")
 def test_control_c_stops_the_compiled_loop(robot):
     """A real signal: the run stops within a chunk, and its last row is a state that the run passed through."""
-    simulate(robot, LAW, None, 0.01, every=1000, **GOOD)  # the signal is to find it running, not compiling
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
+    told: list[float] = []  # a list, because an interrupted Event could keep its lock
+    ended: list[bool] = []
+
+    def press() -> None:
+        """Wait for the loop, which does not end by itself, and interrupt it from outside."""
+        until(lambda: told or ended, "the loop begins")
+        if not ended:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
     try:
-        run = simulate(robot, LAW, None, 1e6, every=1000, **GOOD)
+        run = simulate(robot, LAW, None, 1e6, every=1000, progress=told.append, **GOOD)
     finally:
-        timer.join()
+        ended.append(True)
+        thread.join()
     assert run.outcome == "interrupted" and 0.0 < run.time[-1] < 1e6
     ticks = round(run.time[-1] * 1000.0)
     assert run.time[-1] == pytest.approx(ticks / 1000.0, abs=1e-6)

@@ -23,8 +23,8 @@ B = 11  # not a multiple of any SIMD width
 
 
 @pytest.fixture(scope="module")
-def robot():
-    return load("ur5")
+def robot(ur5):
+    return ur5
 
 
 @pytest.fixture(scope="module")

@@ -74,11 +74,6 @@ def test_drop_test_of_the_correct_model():
 # -- 002: open loop -------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def irb140():
-    return load("irb140")
-
-
 Q_DES = (0.0, PI / 2, -PI / 2, 0.0, 0.0, 0.0)
 DOWN = (0.0, PI, -PI / 2, 0.0, 0.0, 0.0)
 
@@ -240,11 +235,6 @@ TORQUES = {  # t [s]: Gamma [N m]
     0.4: (-109.21, -186.04, -46.43, 12.71, 13.17, 13.84),
     0.5: (-4.66, 9.58, -3.97, 0.96, -0.13, 0.26),
 }
-
-
-@pytest.fixture(scope="module")
-def cea():
-    return load("cea")
 
 
 def test_pd_run(cea):

@@ -30,8 +30,8 @@ REST = [0.3, -0.4]
 
 
 @pytest.fixture(scope="module")
-def robot():
-    return load("planar2")
+def robot(planar2):
+    return planar2
 
 
 def hold(robot, sensors, duration=1.0, **options):

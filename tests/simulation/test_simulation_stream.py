@@ -33,8 +33,8 @@ def suffix(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def robot() -> Any:
-    return aw.load("ur5")
+def robot(ur5):
+    return ur5
 
 
 LAW = aw.control.computed_torque(100.0, 20.0)

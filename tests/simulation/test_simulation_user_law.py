@@ -14,15 +14,14 @@ from armwright.dynamics import rnea
 from armwright.errors import ArmwrightWarning, InputError, TraceError
 from armwright.motion import quintic
 from armwright.motion.trajectory import Reference
-from armwright.robot.load import load
 from armwright.simulation import simulate
 
 PATH = quintic([0.0, 0.0], [0.8, -0.6], 0.5)
 
 
 @pytest.fixture(scope="module")
-def robot():
-    return load("planar2")
+def robot(planar2):
+    return planar2
 
 
 def law(t, q, qd, ref, kp, total, dt):
