@@ -16,6 +16,7 @@ from armwright.campaigns import CampaignPlan, resume_campaign, run_campaign
 from armwright.campaigns.chunk_file import Chunk, chunk_from
 from armwright.campaigns.store import ProcessError, accepted, refusal
 from armwright.errors import DescriptionError, InputError, SimulationError
+from support.patience import PATIENCE
 from support.plugged_kinds import plugged_kinds  # noqa: F401 - a fixture of all tests here
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
@@ -195,28 +196,36 @@ from armwright.campaigns import Plan, run_campaign
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests run
     show = lambda p: print(p.done, flush=True)
-    run_campaign(Plan({kind!r}, 47, 3, {{"seconds": 0.02}}, chunk=5), {folder!r}, workers=2, progress=show)
+    plan = Plan({kind!r}, 47, 3, {settings!r}, chunk=5, limit={limit})
+    run_campaign(plan, {folder!r}, workers=2, progress=show)
 """
 
 
 @pytest.mark.parametrize("victim", ["worker", "coordinator", "Ctrl-C"])
 def test_kill_and_resume_gives_the_bytes_of_an_undisturbed_run(victim, tmp_path):
-    slow = CampaignPlan(GOOD.kind, 47, 3, {"seconds": 0.02}, chunk=5)
-    alone = content(run_campaign(slow, tmp_path / "alone", engine="serial"))
+    gate = tmp_path / "gate"  # the run cannot end before it was disturbed
+    settings = {"gate": str(gate), "gated from": 20}
+    gate.touch()
+    plan = CampaignPlan(GOOD.kind, 47, 3, settings, chunk=5, limit=PATIENCE)
+    alone = content(run_campaign(plan, tmp_path / "alone", engine="serial"))
+    gate.unlink()
     script = tmp_path / "coordinator.py"
-    script.write_text(COORDINATOR.format(kind=GOOD.kind, folder=str(tmp_path / "killed")))
+    killed = str(tmp_path / "killed")
+    script.write_text(COORDINATOR.format(kind=GOOD.kind, settings=settings, limit=PATIENCE, folder=killed))
     run = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     while run.stdout.readline().strip() == "0":
         pass
     children = _children(run.pid)
     if victim == "worker":
         os.kill(children[-1], signal.SIGKILL)
-        run.communicate(timeout=120)
+        gate.touch()
+        run.communicate(timeout=PATIENCE)
         assert run.returncode == 0
     else:
         run.send_signal(signal.SIGKILL if victim == "coordinator" else signal.SIGINT)
-        run.communicate()
+        run.communicate(timeout=PATIENCE)
         _gone(children)
+        gate.touch()
         resume_campaign(tmp_path / "killed", workers=2)
     assert {p.name: p.read_bytes() for p in sorted((tmp_path / "killed" / "rows").glob("0*"))} == alone
 
@@ -238,7 +247,7 @@ def _children(pid):
 
 def _gone(pids):
     """No worker stays behind; waiting is bounded, but long enough for any machine."""
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + PATIENCE
     while any(_runs(pid) for pid in pids):
         assert time.monotonic() < deadline, "a worker outlived its coordinator"
         time.sleep(0.05)

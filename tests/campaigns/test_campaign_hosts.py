@@ -16,12 +16,15 @@ import pytest
 
 from armwright.campaigns import CampaignPlan, run_campaign
 from support.network_hosts import Hosts, certificates, skip_without_hosts
+from support.patience import PATIENCE
 from support.places import ROOT
 from support.plugged_kinds import plugged_kinds  # noqa: F401 - a fixture of all tests here
 
 pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
 skip_without_hosts()
-PLAN = CampaignPlan("faulty", 96, 3, {"seconds": 0.03}, chunk=4)
+KIND = "faulty"
+CHUNK = 4  # items
+GATED_FROM = 48  # items before this one are done at once, those after it when the gate of the test opens
 
 
 @pytest.fixture
@@ -35,10 +38,18 @@ def tls(tmp_path_factory):
     return certificates(tmp_path_factory.mktemp("tls"))
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("alone") / "c"
-    return content(run_campaign(PLAN, folder, engine="serial").folder)
+@pytest.fixture
+def alone(tmp_path):
+    """What one process makes of the campaign of this test."""
+    (tmp_path / "gate").touch()
+    found = content(run_campaign(plan_at(tmp_path), tmp_path / "alone", engine="serial").folder)
+    (tmp_path / "gate").unlink()
+    return found
+
+
+def plan_at(place):
+    settings = {"gate": str(place / "gate"), "gated from": GATED_FROM}
+    return CampaignPlan(KIND, 96, 3, settings, chunk=CHUNK, limit=PATIENCE)
 
 
 def content(folder):
@@ -91,10 +102,13 @@ class Lab:
         return process
 
     def run(self):
-        file = self.place / "c.toml"
-        head = f'kind = "{PLAN.kind}"\nitems = {PLAN.items}\nseed = {PLAN.seed}\nchunk = {PLAN.chunk}\n'
-        file.write_text(f"{head}[settings]\nseconds = {PLAN.settings['seconds']}\n")
+        plan, file = plan_at(self.place), self.place / "c.toml"
+        head = f'kind = "{plan.kind}"\nitems = {plan.items}\nseed = {plan.seed}\nchunk = {plan.chunk}\nlimit = {plan.limit}\n'
+        file.write_text(f"{head}[settings]\ngate = '{self.place / 'gate'}'\n'gated from' = {GATED_FROM}\n")
         return self.armwright(0, "run", file, "--engine", "dask", "--scheduler", self.address, "--json")
+
+    def open_gate(self):
+        (self.place / "gate").touch()
 
     def rows(self):
         return content(self.place / "c") if (self.place / "c" / "rows").exists() else {}
@@ -105,7 +119,7 @@ def said(process):
     return Path(process.output.name).read_text()
 
 
-def wait_for(condition, process, seconds=120.0):
+def wait_for(condition, process, seconds=PATIENCE):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, said(process)
@@ -126,12 +140,13 @@ def test_two_hosts_under_tls_give_the_bytes_of_one(lab, alone):
     assert lab.hosts.listening(1) == {lab.hosts.address(1)}  # no page on loopback either
     assert json.loads(said(first))["bind"] == lab.hosts.address(1)
     lab.worker(2)
+    lab.open_gate()
     run = lab.run()
-    assert run.wait(180) == 0, said(run)
+    assert run.wait(PATIENCE) == 0, said(run)
     assert lab.rows() == alone
     plain = ("worker", f"tcp://{lab.hosts.address(0)}:8786", "--insecure")
     stranger = lab.start(1, sys.executable, "-m", "armwright.cli", "campaign", *plain)
-    assert stranger.wait(180) == 2, said(stranger)
+    assert stranger.wait(PATIENCE) == 2, said(stranger)
     assert "no connection" in said(stranger)
 
 
@@ -142,8 +157,9 @@ def test_a_host_that_dies_and_comes_back_costs_nothing(lab, alone):
     run = lab.run()
     wait_for(lambda: len(lab.rows()) > 2, run)
     kill(victim)
+    lab.open_gate()
     lab.worker(1)
-    assert run.wait(300) == 0, said(run)
+    assert run.wait(PATIENCE) == 0, said(run)
     assert lab.rows() == alone
 
 
@@ -154,9 +170,10 @@ def test_a_pulled_cable_costs_a_pause(lab, alone):
     run = lab.run()
     wait_for(lambda: len(lab.rows()) > 2, run)
     lab.hosts.cable(1, "down")
-    time.sleep(2.0)
+    lab.open_gate()
+    time.sleep(2.0)  # how long the cable is out; whatever is lost meanwhile is computed again
     lab.hosts.cable(1, "up")
-    assert run.wait(400) == 0, said(run)
+    assert run.wait(2 * PATIENCE) == 0, said(run)
     assert lab.rows() == alone
 
 
@@ -166,9 +183,9 @@ def test_a_scheduler_that_dies_ends_the_run_with_how_to_go_on(lab, alone):
     run = lab.run()
     wait_for(lambda: len(lab.rows()) > 2, run)
     kill(lab.scheduler)
-    assert run.wait(120) == 2
+    assert run.wait(PATIENCE) == 2
     assert "scheduler is gone" in said(run)
     assert "armwright campaign resume" in said(run)
-    assert worker.wait(60) == 2
+    assert worker.wait(PATIENCE) == 2
     folder = lab.place / "c"
     assert all(alone[name] == data for name, data in content(folder).items())

@@ -33,7 +33,7 @@ def cluster(tmp_path_factory, plugged_kinds):  # noqa: F811 - the fixture, not a
     scratch = place / "scratch"
     scratch.mkdir()
     file = place / "c.toml"
-    settings = f'"waits for" = "{place / "go"}"\nbegan = "{place / "began"}"\n'
+    settings = f'gate = "{place / "go"}"\n"gated from" = 0\nbegan = "{place / "began"}"\n'
     file.write_text(f'kind = "faulty"\nitems = 4\nseed = 3\nchunk = 1\nlimit = 600.0\n[settings]\n{settings}')
     line = [sys.executable, "-m", "armwright.cli", "campaign", "run", str(file), "--engine", "dask"]
     environ = os.environ | {"TMPDIR": str(scratch)}

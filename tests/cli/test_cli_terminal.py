@@ -16,6 +16,7 @@ import armwright as aw
 from armwright.cli import failures, main
 from armwright.cli.output import as_json, safe
 from armwright.errors import ArmwrightWarning, DescriptionError, NotSupportedError
+from support.patience import PATIENCE
 
 EVIL = "[/red]$x^{$[rad]:robot:\x1b[31m\x9b2J\u202eli\u2066ve\x07\x7f"
 IN_TOML = "".join(c if c.isascii() and c.isprintable() else f"\\u{ord(c):04x}" for c in EVIL)
@@ -285,7 +286,7 @@ def _command(argv, *, env=None, **more):
     words = [sys.executable, "-m", "armwright.cli", *(word.encode("utf-8") for word in argv)]
     environment = {**os.environ, **(env or {})}
     options = {"capture_output": True} | more
-    return subprocess.run(words, env=environment, check=False, timeout=120, **options)
+    return subprocess.run(words, env=environment, check=False, timeout=PATIENCE, **options)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 import armwright as aw
 from armwright.dynamics.equations import equations
 from armwright.robot.symbolic import planar
+from support.patience import PATIENCE
 
 ARM = planar("RPR")
 WHAT = ("mass_matrix", "coriolis_matrix", "gravity_torque", "energy", "regressor", "jacobian")
@@ -52,7 +53,7 @@ def test_c_takes_the_parameters_as_arguments(made, expected, tmp_path):
         pytest.skip("no C compiler on this machine (gcc, cc): the exported functions cannot be built")
     (tmp_path / "arm.c").write_text(made.source("c"), encoding="utf-8")
     flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, "arm.c", "-o", "arm.so", "-lm"], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run([compiler, *flags, "arm.c", "-o", "arm.so", "-lm"], cwd=tmp_path, check=True, timeout=PATIENCE)
     library = ctypes.CDLL(str(tmp_path / "arm.so"))
     for function in made.functions():
         rows = 2  # the second one: every coordinate moved, the parameters the same
@@ -92,7 +93,7 @@ def test_octave_runs_single_files_and_the_model_without_a_warning(made, expected
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=True,
     )
     assert done.stderr.startswith("all called"), done.stderr

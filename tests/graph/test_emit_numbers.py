@@ -18,6 +18,7 @@ from armwright.graph.kernel import Kernel
 from armwright.graph.tape import BLOCK, Tape
 from armwright.graph.traced_program import trace
 from support.emit import SAMPLES, interpret, programs, split
+from support.patience import PATIENCE
 
 GCC = shutil.which("gcc") or shutil.which("cc")
 ROWS = np.tile(SAMPLES, (BLOCK // 4, 1))  # one block and a tail
@@ -109,7 +110,7 @@ def test_c_agrees_with_the_interpreter(tmp_path_factory, program):
     (folder / "law.h").write_text(header)
     (folder / "law.c").write_text(text)
     flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-shared", "-fPIC"]
-    subprocess.run([GCC, *flags, "law.c", "-o", "law.so", "-lm"], cwd=folder, check=True, timeout=60)
+    subprocess.run([GCC, *flags, "law.c", "-o", "law.so", "-lm"], cwd=folder, check=True, timeout=PATIENCE)
     library = ctypes.CDLL(str(folder / "law.so"))
     inputs, expected = split(SAMPLES), interpret(program, split(SAMPLES))
     outputs = [np.full_like(value, np.nan) for value in expected]

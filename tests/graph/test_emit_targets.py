@@ -17,6 +17,7 @@ from armwright.graph.emit import source
 from armwright.graph.ops import Op
 from armwright.graph.traced_program import trace
 from support.emit import INPUTS, SAMPLES, interpret, programs, split
+from support.patience import PATIENCE
 
 FEW_EXAMPLES = settings(max_examples=25, deadline=None, derandomize=True)
 
@@ -201,7 +202,9 @@ def test_awkward_names_stay_valid(tmp_path):
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler:
         (tmp_path / "a.c").write_text(source(AWKWARD, "c", name="double"))
-        subprocess.run([compiler, "-std=c99", "-Wall", "-Werror", "-c", "a.c"], cwd=tmp_path, check=True, timeout=60)
+        subprocess.run(
+            [compiler, "-std=c99", "-Wall", "-Werror", "-c", "a.c"], cwd=tmp_path, check=True, timeout=PATIENCE
+        )
 
 
 def test_renaming_and_refusals():

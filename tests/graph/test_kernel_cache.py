@@ -13,6 +13,7 @@ import pytest
 
 from armwright.errors import ArmwrightWarning
 from armwright.graph import cache, compile_function
+from support.patience import PATIENCE
 
 SCRIPT = """
 import sys, warnings, numpy as np
@@ -35,7 +36,7 @@ def test_cache_is_reused_repaired_and_never_trusted_blindly(tmp_path):
     cache = tmp_path / "cache"
     first = [run_script(cache) for _ in range(2)]  # two processes compile at once
     for process in first:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
         assert out.startswith(ANSWER), err
     files = sorted(cache.iterdir())
     assert files and not any(f.name.startswith(".new-") for f in files)
@@ -46,11 +47,11 @@ def test_cache_is_reused_repaired_and_never_trusted_blindly(tmp_path):
     for damaged in (b"", b"garbage", code[:-7], code[:60] + b"\0" * 400):
         for file in files:
             file.write_bytes(damaged)
-        out, err = run_script(cache).communicate(timeout=60)
+        out, err = run_script(cache).communicate(timeout=PATIENCE)
         assert out.startswith(ANSWER), err
         assert [f.stat().st_size for f in files] == sizes
     before = [f.read_bytes() for f in files]
-    out, err = run_script(cache).communicate(timeout=60)
+    out, err = run_script(cache).communicate(timeout=PATIENCE)
     assert out.startswith(ANSWER), err
     assert [f.read_bytes() for f in files] == before  # used as it is, not written again
 
@@ -58,14 +59,14 @@ def test_cache_is_reused_repaired_and_never_trusted_blindly(tmp_path):
 def test_an_unusable_cache_costs_speed_not_answers(tmp_path):
     blocker = tmp_path / "file"
     blocker.write_text("not a directory")
-    out, err = run_script(blocker / "cache").communicate(timeout=60)
+    out, err = run_script(blocker / "cache").communicate(timeout=PATIENCE)
     assert out.startswith(ANSWER)
     assert "not cached" in err and "ARMWRIGHT_CACHE_DIR" in err
     if os.name == "posix":
         shared = tmp_path / "shared"
         shared.mkdir()
         shared.chmod(0o777)
-        out, err = run_script(shared).communicate(timeout=60)
+        out, err = run_script(shared).communicate(timeout=PATIENCE)
         assert out.startswith(ANSWER)
         assert "other users" in err and not list(shared.iterdir())
 
@@ -189,7 +190,7 @@ def place_of(folder, **variables):
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
     )
     return done.stdout.strip(), done.stderr, list(folder.iterdir())
@@ -240,5 +241,7 @@ print("alive")
 
 
 def test_a_stored_body_that_is_no_object_file_is_compiled_anew():
-    done = subprocess.run([sys.executable, "-c", GARBAGE], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", GARBAGE], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.stdout == "alive\n", (done.returncode, done.stderr)

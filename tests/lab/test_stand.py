@@ -20,6 +20,7 @@ from armwright.robot.urdf.urdf_write import write_urdf
 from armwright.spatial.rotations import exp_so3
 from armwright.world import HalfSpace, World
 from support.lab import PORTS, address, ask, call, dial, read_packet, read_stream, wait_for
+from support.patience import PATIENCE
 
 # the state machine
 
@@ -176,7 +177,7 @@ def test_a_blow_stops_the_arm_and_the_unmodified_client_is_told():
             c.plant.push(5, np.array([0.0, 0.0, 150.0, 0, 0, 0]))
         assert process.stdout.readline() == "False\n"
         assert c.state is ControllerState.STOPPED and c.collisions == 1 and "collision" in c.why
-        process.wait(timeout=60)
+        process.wait(timeout=PATIENCE)
         process.stdout.close()
         with c.lock:
             c.plant.live.inputs["push"][...] = 0.0

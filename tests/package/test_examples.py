@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from support.patience import PATIENCE
 from support.places import ROOT
 
 FOLDER = ROOT / "examples"
@@ -38,7 +39,7 @@ def test_example_runs(path, tmp_path):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr

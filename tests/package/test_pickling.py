@@ -21,6 +21,7 @@ from armwright import contact, control
 from armwright.contact import observers
 from armwright.robot.kernels import kernel
 from support.laws import CEA, EVERY, QD, REF, Q
+from support.patience import PATIENCE
 
 MONITORS = [
     lambda: observers.momentum_observer(25.0, friction=False),
@@ -187,7 +188,7 @@ def test_a_forked_child_does_not_wait_for_threads_it_has_not():
         "status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]); go_on.set(); thread.join()\n"
         "assert status == 6, status\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr.decode()
 
 

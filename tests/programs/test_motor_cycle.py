@@ -19,6 +19,7 @@ from armwright.programs.motors.motor_limits import drives_of
 from armwright.programs.motors.motor_loop import cycle_kernel, run_motors, run_variants
 from armwright.studies.doc001_erfd.motors import as_published, literal, opposing_friction
 from support.motors import DT, one_joint, point_to_point, rl15, with_motors
+from support.patience import PATIENCE
 
 DOCUMENT = Algorithm(side=opposing_friction, motor_speed=False)  # joint speeds only, as 001 clips
 
@@ -314,7 +315,7 @@ def test_c_source_for_a_controller_gives_the_same_cycle(rule, tmp_path):
     kernel = cycle_kernel(rl15(), DT, Algorithm(rule=rule), inputs=("wrench",))
     (tmp_path / "cycle.c").write_text(kernel.source("c"), encoding="utf-8")
     command = [compiler, "-std=c99", "-O1", "-shared", "-fPIC", "-o", "cycle.so", "cycle.c", "-lm"]
-    subprocess.run(command, cwd=tmp_path, check=True, timeout=120)
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=PATIENCE)
     function = ctypes.CDLL(str(tmp_path / "cycle.so")).motor_cycle
     outputs = [np.empty(6) for _ in kernel.program.outputs]
     run = run_motors(rl15(), point_to_point(4.0, hold=10), rule)

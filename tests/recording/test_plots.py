@@ -22,6 +22,7 @@ from armwright.recording.pictures.animation import draw_frames, ffmpeg
 from armwright.recording.pictures.skeleton import Camera, band, camera_for, capsules, upright
 from armwright.recording.recording import Recording
 from armwright.recording.signals import RecordedEvent, Signal
+from support.patience import PATIENCE
 from support.recording import awkward, falling
 
 
@@ -185,7 +186,7 @@ def test_an_mp4_plays_what_was_drawn(tmp_path: Path) -> None:
         [program, "-loglevel", "error", "-i", tmp_path / "a.mp4", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"],
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE,
     ).stdout
     film = np.frombuffer(raw, np.uint8).reshape(-1, 120, 160, 3).astype(int)
     drawn = np.stack(list(draw_frames(rec, 0.1 * np.arange(11), size=(160, 120)))).astype(int)

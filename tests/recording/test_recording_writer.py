@@ -19,6 +19,7 @@ from armwright.errors import ArmwrightError, ArmwrightWarning, InputError, NotSu
 from armwright.recording.recording import Recording
 from armwright.recording.signals import Signal
 from armwright.recording.writer import RecordingWriter
+from support.patience import PATIENCE
 from support.places import TESTS
 from support.recording import assert_same, awkward, files_of, names_in
 
@@ -104,7 +105,7 @@ def test_a_real_limit_of_the_system_keeps_whole_chunks(suffix: str, tmp_path: Pa
     """The kernel itself writes a part of a chunk and then refuses; the part is taken back."""
     path = tmp_path / f"run.{suffix}"
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))"
-    _, err = run(path, limit).communicate(timeout=60)
+    _, err = run(path, limit).communicate(timeout=PATIENCE)
     assert "ArmwrightError" in err.splitlines()[-1]
     assert "File too large while writing the samples from t = " in err
     kept = Recording.load(path)

@@ -18,6 +18,7 @@ from armwright.errors import ArmwrightWarning, InputError, NotSupportedError, Si
 from armwright.recording import Recording
 from armwright.simulation import Loop, simulate
 from armwright.simulation.session import MOST_STRETCH_TICKS
+from support.patience import PATIENCE
 
 Q0 = np.array([0.1, -1.0, 1.0, 0.2, 0.5, 0.3])
 SUFFIXES = ("mcap", "parquet", "csv")
@@ -111,7 +112,9 @@ def test_a_killed_process_leaves_a_file(robot: Any, suffix: str, tmp_path: Path)
         aw.simulate(aw.load("ur5"), aw.control.computed_torque(100.0, 20.0), np.array({Q0.tolist()}) + 0.3, 20.0,
                     q0={Q0.tolist()}, save={str(path)!r}, progress=tell)
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == -9
     kept = Recording.load(path)
     assert_prefix(kept, simulate(robot, LAW, Q0 + 0.3, 20.0, q0=Q0))
@@ -133,7 +136,9 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(robot: Any, suffix: str, tm
         except aw.errors.SimulationError as error:
             print(len(error.recording), error)
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=PATIENCE
+    )
     kept = Recording.load(path)
     assert f"the file opens with the first {len(kept)} samples" in done.stdout, done.stderr
     assert int(done.stdout.split()[0]) > len(kept) >= MOST_STRETCH_TICKS  # in memory is more than went onto the disk

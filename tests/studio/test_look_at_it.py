@@ -10,6 +10,7 @@ import pytest
 
 import armwright as aw
 from armwright.errors import InputError
+from support.patience import PATIENCE
 
 
 def test_a_pose_and_a_motion_are_recordings_that_show_themselves(tmp_path):
@@ -31,7 +32,7 @@ def test_teach_serves_the_studio_beside_the_program(tmp_path, monkeypatch):
         pytest.importorskip(name, reason="extra [studio] is not installed")
     studio = aw.load("planar2").teach(browser=False)
     try:
-        with urllib.request.urlopen(studio.base, timeout=60) as page:
+        with urllib.request.urlopen(studio.base, timeout=PATIENCE) as page:
             assert page.status == 200
         assert studio.base.startswith("http://127.0.0.1:")
         assert "#" in studio.owner

@@ -12,6 +12,8 @@ import urllib.request
 
 import pytest
 
+from support.patience import PATIENCE
+
 pytest.importorskip("starlette", reason="the studio needs armwright[studio]")
 pytest.importorskip("uvicorn", reason="the studio needs armwright[studio]")
 pytest.importorskip("websockets", reason="the studio needs armwright[studio]")
@@ -39,5 +41,5 @@ def test_it_serves_refuses_a_taken_port_and_ends_with_ctrl_c(tmp_path, monkeypat
         assert second.returncode == 2
         assert f"port {port} of 127.0.0.1 is taken" in second.stderr and "Traceback" not in second.stderr
         first.send_signal(signal.SIGINT)
-        rest, _ = first.communicate(timeout=60)
+        rest, _ = first.communicate(timeout=PATIENCE)
         assert first.returncode == 0 and rest == ""

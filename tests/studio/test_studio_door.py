@@ -23,6 +23,7 @@ from armwright.schema.checks import MOST_BYTES
 from armwright.studio.server import ACTIONS
 from armwright.studio.server import UPLOAD_KINDS as KINDS
 from armwright.studio.start_studio import bind, hosts_of, is_loopback
+from support.patience import PATIENCE
 from support.studio import Page, request, running_studio, upload
 
 ORDERS = sorted(name for name, action in ACTIONS.items() if not action.viewers)
@@ -115,7 +116,7 @@ def test_first_message_must_be_the_token(running):
         with connect(own.replace("http", "ws") + "/socket", origin=own) as socket:
             socket.send(first)
             with pytest.raises(ConnectionClosed):
-                socket.recv(timeout=60)
+                socket.recv(timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(

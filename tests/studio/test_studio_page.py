@@ -23,10 +23,10 @@ from armwright.studio.recordings_folder import kept_in
 from armwright.world.world_catalogue import load_world
 from armwright.world.world_file import world_from_text
 from support.browser import watched_page
+from support.patience import PATIENCE
 from support.studio import running_studio
 
 PROGRAM = Path(__file__).parents[2] / "examples" / "programs" / "ur5_weld.script"
-PATIENCE = 120.0  # [s] after which a page that does not answer is a failure
 
 
 def until(page, expression):

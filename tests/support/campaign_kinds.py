@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds for tests: rows that are known in advance, and items that raise, crash and hang."""
+"""Kinds for tests: rows that are known in advance, and items that raise, crash, hang and wait for a gate."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import time
 from armwright.campaigns import Kind, item_rng
 from armwright.errors import InputError
 from armwright.statistics import share
+from support.patience import until
 
 
 def _value(plan, item):
@@ -33,20 +34,13 @@ def _start(plan, prepared):
                 os.kill(os.getpid(), signal.SIGKILL)
             if item == bad.get("hangs"):
                 time.sleep(3600.0)
-            time.sleep(bad.get("seconds", 0.0))
-            if "waits for" in bad:
-                _wait(bad["waits for"], bad["began"])
+            if "gate" in bad and item >= bad["gated from"]:
+                if "began" in bad:
+                    open(bad["began"], "w").close()
+                until(lambda: os.path.exists(bad["gate"]), "the gate opens")
         return {"value": [_value(plan, k) for k in range(first, last)], "prepared": [len(prepared)] * (last - first)}
 
     return rows
-
-
-def _wait(file, began):
-    """Say that an item began, and wait until somebody makes a file; bounded, so that nothing stays behind."""
-    open(began, "w").close()
-    until = time.monotonic() + 600.0
-    while not os.path.exists(file) and time.monotonic() < until:
-        time.sleep(0.02)
 
 
 def _prepare(plan):

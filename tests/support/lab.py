@@ -17,6 +17,7 @@ import pytest
 
 from armwright.lab.controller.controller import ControllerState
 from armwright.lab.wire import rtde
+from support.patience import PATIENCE
 
 _counter = itertools.count(1)
 PORTS = dict.fromkeys(("primary", "secondary", "realtime", "rtde", "dashboard"), 0)
@@ -57,11 +58,11 @@ def served(*options, host=None):
         yield json.loads(line)["ready"]
     finally:
         process.terminate()
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, errors
 
 
-def client(code, host, needs, timeout=120):
+def client(code, host, needs, timeout=PATIENCE):
     """Run a client's program in a process of its own; what it prints as JSON. Skips where the client is missing."""
     if importlib.util.find_spec(needs) is None:
         pytest.skip(f"{needs} is not installed (pip install armwright[lab-clients])")
@@ -82,7 +83,7 @@ def wait_for(condition, what):
 
 
 def dial(stand, port):
-    return socket.create_connection((stand.host, stand.ports[port]), timeout=30)
+    return socket.create_connection((stand.host, stand.ports[port]), timeout=PATIENCE)
 
 
 def ask(stand, line):

@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import armwright as aw
+from support.patience import PATIENCE
 
 
 @contextmanager
@@ -43,14 +44,14 @@ def _served(robot: str, recordings: Path) -> Iterator[Any]:
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    running = told.get(timeout=60)
+    running = told.get(timeout=PATIENCE)
     if isinstance(running, BaseException):
         raise running
     try:
         yield running
     finally:
         running.stop()
-        thread.join(30)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 
@@ -105,7 +106,7 @@ class Page:
 
     def hear(self) -> dict[str, Any] | None:
         """The next message; a frame is kept and gives None."""
-        data = self.socket.recv(timeout=60)
+        data = self.socket.recv(timeout=PATIENCE)
         if isinstance(data, bytes):
             self.frames.append(data)
             return None
@@ -141,7 +142,7 @@ class Page:
 def request(running: Any, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None) -> Any:
     """One HTTP request, path as it is; returns (status, headers, body)."""
     where = urlsplit(running.base)
-    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=60)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=PATIENCE)
     try:
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         given = {"Host": where.netloc, **(headers or {})}
