@@ -103,7 +103,8 @@ class Lab:
 
     def run(self):
         plan, file = plan_at(self.place), self.place / "c.toml"
-        head = f'kind = "{plan.kind}"\nitems = {plan.items}\nseed = {plan.seed}\nchunk = {plan.chunk}\nlimit = {plan.limit}\n'
+        head = f'kind = "{plan.kind}"\nitems = {plan.items}\nseed = {plan.seed}\n'
+        head += f"chunk = {plan.chunk}\nlimit = {plan.limit}\n"
         file.write_text(f"{head}[settings]\ngate = '{self.place / 'gate'}'\n'gated from' = {GATED_FROM}\n")
         return self.armwright(0, "run", file, "--engine", "dask", "--scheduler", self.address, "--json")
 

@@ -75,9 +75,11 @@ def test_no_sample_of_the_robot_is_lost_by_its_own_clock(recorded):
 def test_losses_of_the_force_sensor_are_those_that_were_injected(recorded):
     path, recorder, ft = recorded
     sequence = [netft.unpack(packet.data).rdt_sequence for packet in read_packets(path).of("/ft")]
-    gaps = int((np.diff(sequence) - 1).sum())
-    assert recorder.tallies["/ft"].lost == gaps
-    assert ft.skipped - 1 <= gaps <= ft.skipped + 5  # the last one may be after the end; a busy machine may lose more
+    missing = set(range(sequence[0], sequence[-1])) - set(sequence)
+    injected = {number for number in range(sequence[0], sequence[-1]) if number % ft.skip == 0}
+    assert recorder.tallies["/ft"].lost == len(missing)
+    assert ft.skipped - 1 <= len(injected) <= ft.skipped and injected <= missing  # the last may be after the end
+    assert len(missing - injected) < 0.1 * len(sequence)  # datagrams that a busy machine lost
 
 
 def test_tables_have_the_columns_that_identification_reads(recorded, tmp_path):

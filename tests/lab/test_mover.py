@@ -10,6 +10,7 @@ from armwright.lab.controller.script_programs import run_text
 from armwright.lab.mover import move, read_commands, start_pose
 from armwright.lab.stand import HOME
 from support.lab import PORTS, address, wait_for
+from support.patience import PATIENCE
 
 # our own client
 
@@ -25,7 +26,7 @@ def refused(ask):
 
 def test_samples_have_an_age_and_stale_ones_are_refused():
     with Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False) as stand:
-        with connect(stand.host, port=stand.ports["rtde"], stale=30.0) as link:
+        with connect(stand.host, port=stand.ports["rtde"], stale=PATIENCE) as link:
             first = link.next()
             second = link.next(first)
             assert second.device_time > first.device_time and second.age >= 0.0
@@ -38,7 +39,7 @@ def test_samples_have_an_age_and_stale_ones_are_refused():
 
 def test_a_dead_robot_is_told():
     with Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False) as stand:
-        link = connect(stand.host, port=stand.ports["rtde"], stale=30.0)
+        link = connect(stand.host, port=stand.ports["rtde"], stale=PATIENCE)
         link.next()
     wait_for(lambda: link._error, "it is noticed")
     with pytest.raises(LabError, match="gone"):
@@ -58,7 +59,7 @@ def test_the_mover_sends_one_command_after_the_other_and_notices_one_that_was_sk
     commands = read_commands(file)
     assert start_pose(commands[0]).startswith("Base 11.5°, Shoulder -78.5°")
     stand = Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False)
-    with stand, connect(stand.host, port=stand.ports["rtde"], stale=30.0) as link:
+    with stand, connect(stand.host, port=stand.ports["rtde"], stale=PATIENCE) as link:
         done = []
         move(link, commands, wait=0.9, port=stand.ports["secondary"], told=lambda k, _: done.append(k))
         assert done == [1, 2]

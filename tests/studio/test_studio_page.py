@@ -300,8 +300,7 @@ def test_recordings_open_with_linked_time_and_compare(page, running, robot, tmp_
     for name in ("one.npz", "two.npz"):
         page.set_input_files("#recording-file", tmp_path / name)
         until(page, "__studio.tab.chosen[0] && __studio.frames.replays.length === 1 && __studio.tab.plots")
-        page.wait_for_timeout(50)
-    until(page, "__studio.frames.replays[0]?.content.title === 'two.npz'")
+        until(page, f"__studio.frames.replays[0]?.content.title === '{name}'")
     page.evaluate("__studio.frames.replays[0].seek(1.25)")
     state = page.evaluate("__studio.frames.replays[0].state()")
     np.testing.assert_allclose(state["q"], posture(robot) + 0.3 * np.sin(1.25), atol=1e-4)

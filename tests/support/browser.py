@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from support.patience import PATIENCE
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # drawn in software, so that every machine draws alike; nothing of the browser's own goes out
 OPTIONS = (
@@ -37,7 +39,7 @@ def browser() -> Iterator[Any]:
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra `browser`)")
     root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     with api.sync_playwright() as play:
-        found = play.chromium.launch(executable_path=program, args=[*OPTIONS, *root])
+        found = play.chromium.launch(executable_path=program, args=[*OPTIONS, *root], timeout=1e3 * PATIENCE)
         yield found
         found.close()
 
@@ -51,6 +53,7 @@ def watched_page(browser: Any, own: tuple[str, ...] = OWN, **options: Any) -> It
     """
     wrong: list[str] = []
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+    context.set_default_timeout(1e3 * PATIENCE)
     page = context.new_page()
     page.on("console", lambda message: message.type == "error" and wrong.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: wrong.append(f"exception: {error}"))

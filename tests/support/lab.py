@@ -11,13 +11,12 @@ import struct
 import subprocess
 import sys
 import textwrap
-import time
 
 import pytest
 
 from armwright.lab.controller.controller import ControllerState
 from armwright.lab.wire import rtde
-from support.patience import PATIENCE
+from support.patience import PATIENCE, until
 
 _counter = itertools.count(1)
 PORTS = dict.fromkeys(("primary", "secondary", "realtime", "rtde", "dashboard"), 0)
@@ -75,11 +74,7 @@ def client(code, host, needs, timeout=PATIENCE):
 
 def wait_for(condition, what):
     """Until it holds; the lab works in other threads, and machines are busy."""
-    for _ in range(6000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError(f"never: {what}")
+    until(condition, what)
 
 
 def dial(stand, port):
