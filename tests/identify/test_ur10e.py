@@ -25,10 +25,9 @@ from armwright.identify import (
 )
 from armwright.identify.doubted_log import load_over_time, log_unspanned
 from armwright.identify.drive_gains import gains_from_targets
-from support.places import SHARED
+from support.places import NO_REAL_ARM, REAL_ARM
 
-FOLDER = SHARED / "data" / "ur10e"
-pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason=f"the measurements of a UR10e are not in {FOLDER}")
+pytestmark = pytest.mark.skipif(not REAL_ARM.exists(), reason=NO_REAL_ARM)
 
 CONTROLLER = np.array([11.976, 11.976, 9.839, 10.763, 10.763, 10.763])  # [N m/A], joint 6 unseen
 HARM, LOADED, TWELVE, POINTS = (
@@ -41,12 +40,12 @@ HARM, LOADED, TWELVE, POINTS = (
 
 @cache
 def log(name):
-    return read_log(FOLDER / f"{name}.csv")
+    return read_log(REAL_ARM / f"{name}.csv")
 
 
 @cache
 def arm():
-    return aw.load(FOLDER / "ur10e.urdf")
+    return aw.load(REAL_ARM / "ur10e.urdf")
 
 
 @cache

@@ -19,6 +19,7 @@ from armwright.robot.sheet.sheet_read import read_sheet, robot_from_text
 from armwright.robot.sheet.sheet_write import write_sheet
 from armwright.schema.quantities import UNITS, to_si
 from armwright.spatial.inertia import cylinder_inertia, parallel_axis
+from support.texts import texts
 
 SHEET = """\
 name = "two"
@@ -324,7 +325,7 @@ def test_any_mutation_gives_a_robot_or_an_armwright_error(data: st.DataObject) -
             start, end = data.draw(st.sampled_from(tokens))
         else:
             end = min(len(text), start + data.draw(st.integers(0, 30)))
-        text = text[:start] + data.draw(st.sampled_from(FRAGMENTS) | st.text(max_size=5)) + text[end:]
+        text = text[:start] + data.draw(st.sampled_from(FRAGMENTS) | texts(5)) + text[end:]
     try:
         robot = robot_from_text(text)
     except ArmwrightError:

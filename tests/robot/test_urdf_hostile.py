@@ -19,7 +19,9 @@ from armwright.errors import ArmwrightError, ArmwrightWarning, DescriptionError
 from armwright.robot.model import Robot
 from armwright.robot.urdf.urdf_read import read_urdf
 from armwright.schema.xml_text import MAX_BYTES, MAX_ELEMENTS, parse_xml
+from support.patience import PATIENCE
 from support.places import DATA
+from support.texts import texts
 
 ARM = (DATA / "arm.urdf").read_text(encoding="utf-8")
 
@@ -65,7 +67,7 @@ def test_hostile_document_is_refused_at_once(name: str, tmp_path: Path) -> None:
     start = time.process_time()
     with pytest.raises(DescriptionError) as caught:
         read_urdf(file)
-    assert time.process_time() - start < 5.0
+    assert time.process_time() - start < PATIENCE
     assert caught.value.rule == rule
     assert caught.value.where.startswith(f"{file}:{line}")
     assert len(str(caught.value)) < 1000
@@ -153,7 +155,8 @@ def test_link_count_is_capped_and_the_work_grows_with_the_links() -> None:
         return made
 
     calls(3)  # what is imported and made once
-    assert calls(1000) < 6 * calls(200)
+    assert calls(400) < 6 * calls(80)
+    assert read_urdf(chain(1000)).n == 999
     with pytest.raises(DescriptionError, match="more than 1000 links"):
         read_urdf(chain(1001))
 
@@ -226,7 +229,7 @@ def _mutate(text: str, rng: random.Random) -> str:
 
 
 def _outcome(text: str | bytes) -> Robot | None:
-    """Read it: a robot whose numbers are all finite, or one of our errors, within five seconds of the processor."""
+    """Read it: a robot whose numbers are all finite, or one of our errors; neither takes for ever."""
     start, refusal, robot = time.process_time(), "", None
     try:
         with warnings.catch_warnings():
@@ -235,7 +238,7 @@ def _outcome(text: str | bytes) -> Robot | None:
             robot = read_urdf(text, implausible="warn")
     except ArmwrightError as error:
         refusal = str(error)
-    assert time.process_time() - start < 5.0
+    assert time.process_time() - start < PATIENCE
     if robot is None:
         assert 0 < len(refusal) < 2000
         return None
@@ -279,6 +282,6 @@ def test_damaged_bytes_never_crash(at: int, noise: bytes, cut: int) -> None:
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda text: "<" + text)))
+@given(st.one_of(st.binary(max_size=200), texts(200).map(lambda text: "<" + text)))
 def test_noise_never_crashes(content: bytes | str) -> None:
     assert _outcome(content) is None

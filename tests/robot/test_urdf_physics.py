@@ -21,7 +21,7 @@ from armwright.robot.urdf.urdf_read import read_urdf
 from armwright.robot.urdf.urdf_write import write_urdf
 from armwright.spatial.euler import rotation_from_rpy, rpy_from_rotation
 from support.arms import cloud_inertia, random_pose, random_robot, random_rotation, states
-from support.places import DATA, SHARED
+from support.places import DATA, NO_REAL_ARM, REAL_ARM
 
 ARM = (DATA / "arm.urdf").read_text(encoding="utf-8")
 
@@ -238,15 +238,13 @@ def test_simple_transmissions_give_the_gear_ratio() -> None:
     assert np.diag(read_urdf(ARM.replace("</robot>", other)).actuators.gear).tolist() == [1.0, 1.0, 1.0]
 
 
-REAL = SHARED / "data" / "ur10e" / "ur10e.urdf"
-
-
-@pytest.mark.skipif(not REAL.exists(), reason="the UR10e description is not distributed with the project")
+@pytest.mark.skipif(not REAL_ARM.exists(), reason=NO_REAL_ARM)
 def test_a_manufacturers_description_loads() -> None:
-    robot = read_urdf(REAL)
+    file = REAL_ARM / "ur10e.urdf"
+    robot = read_urdf(file)
     assert robot.n == 6
     assert robot.is_chain
-    against_pinocchio(REAL.read_text(encoding="utf-8"), robot, "ee_link")
+    against_pinocchio(file.read_text(encoding="utf-8"), robot, "ee_link")
     assert_same_physics(robot, read_urdf(write_urdf(robot)))
 
 
