@@ -1,5 +1,6 @@
 # Two commands do everything on a machine that has Python and make: `make demo` and `make test`.
-# The environment is .venv; stamps in it keep repeated runs quick.
+# The environment is .venv; stamps in it keep repeated runs quick. All paths are relative, so that a checkout may be at any
+# path; only VENV, which is part of names of targets, may not have a space in it.
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -14,8 +15,8 @@ ifeq ($(UV),)
 MAKE_VENV = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 PIP       = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 else
-MAKE_VENV = $(UV) venv --quiet --python $(PYTHON) $(VENV)
-PIP       = $(UV) pip install --quiet --python $(BIN)/python
+MAKE_VENV = "$(UV)" venv --quiet --python $(PYTHON) $(VENV)
+PIP       = "$(UV)" pip install --quiet --python $(BIN)/python
 endif
 
 .PHONY: help demo test lint types rooms unit thorough bench figures docs clean
@@ -60,7 +61,7 @@ $(VENV)/.docs: $(VENV)/.made pyproject.toml Makefile
 	@touch $@
 
 demo: $(VENV)/.demo
-	$(BIN)/armwright run collision --out $(OUT) $(if $(OPEN),--open)
+	$(BIN)/armwright run collision --out "$(OUT)" $(if $(OPEN),--open)
 
 test: tools lint types rooms unit
 
@@ -94,18 +95,18 @@ coverage: $(VENV)/.dev
 	MPLBACKEND=Agg $(BIN)/pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term $(PYTEST_FLAGS)
 
 bench: $(VENV)/.peers
-	@mkdir -p $(OUT)
-	$(BIN)/armwright bench --out $(OUT)/bench.json
+	@mkdir -p "$(OUT)"
+	$(BIN)/armwright bench --out "$(OUT)/bench.json"
 
 # minutes of CPU of whole campaigns, by every engine; nothing else should run meanwhile
 .PHONY: bench-campaigns
 bench-campaigns: $(VENV)/.dev
-	@mkdir -p $(OUT)
-	$(BIN)/armwright bench --parts campaigns --out $(OUT)/campaigns.json
-	$(BIN)/python -m armwright.bench.campaign_costs $(OUT)/campaigns.json docs/howto/campaigns.md
+	@mkdir -p "$(OUT)"
+	$(BIN)/armwright bench --parts campaigns --out "$(OUT)/campaigns.json"
+	$(BIN)/python -m armwright.bench.campaign_costs "$(OUT)/campaigns.json" docs/howto/campaigns.md
 
 figures:
-	PYTHONPATH=src $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m armwright.bench.bench_figures $(OUT)/bench.json README.md docs/speed.md
+	PYTHONPATH=src $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m armwright.bench.bench_figures "$(OUT)/bench.json" README.md docs/speed.md
 
 # verdicts, errata and figures of the documents' pages, from the studies themselves
 .PHONY: docs-studies
@@ -123,5 +124,5 @@ docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --quiet --strict --site-dir site
 
 clean:
-	rm -rf $(VENV) $(OUT) tools/vendor/node_modules site build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) "$(OUT)" tools/vendor/node_modules site build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
