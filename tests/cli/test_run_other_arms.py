@@ -38,7 +38,9 @@ def test_without_a_task_the_options_are_named(capsys, urdf, robot, joints, world
     assert ("--grid" in message) == (world == "bench"), "layout A has a map, the bench has none"
 
 
-@pytest.mark.parametrize("robot, ends", [("irb140", IRB140), ("panda", PANDA), ("my.urdf", IRB140)])
+@pytest.mark.parametrize(
+    "robot, ends", [pytest.param("irb140", IRB140, marks=pytest.mark.thorough), ("panda", PANDA), ("my.urdf", IRB140)]
+)
 def test_the_whole_arm_goes_where_it_is_told(capsys, urdf, robot, ends):
     name = urdf if robot == "my.urdf" else robot
     code, said = run(capsys, "--robot", name, "--start", ends[0], "--goal", ends[1])

@@ -86,14 +86,15 @@ def test_link_is_found(disturb, promise):
 
 def test_link_is_found_quickly_checked():
     rng = np.random.default_rng(12)
-    (loaded, distinct, claimed), _ = score(rng, 120, wrong(rng))
+    (loaded, distinct, claimed), _ = score(rng, 60, wrong(rng))
     assert loaded > 0.9 and distinct > 0.9 and claimed > 0.9
 
 
-def test_place_and_force_on_the_last_link():
+@pytest.mark.parametrize("count", [30, pytest.param(60, marks=pytest.mark.thorough)])
+def test_place_and_force_on_the_last_link(count):
     rng = np.random.default_rng(13)
     errors, forces = [], []
-    for _ in range(60):
+    for _ in range(count):
         q, body, c, f, tau = random_contact(rng, body=5)
         found = isolate(UR5, q, tau + 0.005 * rng.normal(size=6), np.full(6, 0.005))
         if found.outcome != "located":
@@ -102,7 +103,7 @@ def test_place_and_force_on_the_last_link():
         assert found.body == body and found.reason == "" and found.certainty >= 0.95
         errors.append(np.linalg.norm(found.point - c))
         forces.append(np.linalg.norm(found.force - f) / np.linalg.norm(f))
-    assert len(errors) > 25
+    assert len(errors) > 0.42 * count
     assert np.median(errors) < 2e-3 and np.quantile(errors, 0.9) < 0.03
     assert np.median(forces) < 0.02
 

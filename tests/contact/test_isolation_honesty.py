@@ -155,15 +155,16 @@ PLANTS = {
 }
 
 
+@pytest.mark.parametrize("groups", [2, pytest.param(6, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", PLANTS)
-def test_located_is_worth_its_word_on_plants_that_are_not_as_declared(name):
+def test_located_is_worth_its_word_on_plants_that_are_not_as_declared(name, groups):
     """Of places called located, at most a share is more than 3 cm off; where it cannot be known, few are called so.
 
     Counts may exceed what the shares allow once in 10,000 times; seeds are not those of the documentation.
     """
     wrong, claimed = PLANTS[name]
     located = off = 0
-    for group in range(3):
+    for group in range(groups):
         rng = np.random.default_rng([9, list(PLANTS).index(name), group])
         plant, known = drawn_plant(rng, name)
         covariance = rehearsed_covariance(UR5, rng, known)
@@ -171,7 +172,7 @@ def test_located_is_worth_its_word_on_plants_that_are_not_as_declared(name):
             said = on_plant(UR5, rng, plant, covariance)[2]
             located, off = located + (said.outcome == "located"), off + (said.outcome == "located" and said.off > 0.03)
     assert off <= binom.isf(1e-4, located, wrong)
-    assert located <= binom.isf(1e-4, 60, claimed)
+    assert located <= binom.isf(1e-4, 20 * groups, claimed)
 
 
 def test_every_free_part_of_a_link_can_have_been_touched():

@@ -81,7 +81,10 @@ def test_stated_rate_is_that_of_both_channels_together(planar2):
     assert alarms <= poisson.isf(1e-4, 0.5 * 20 * ticks * 1e-3 / 3600.0)
 
 
-def test_ramps_and_soft_contacts_are_noticed_sooner_and_impacts_no_later():
+@pytest.mark.parametrize(
+    "free, learning, motions", [(48, 96, 24), pytest.param(96, 384, 96, marks=pytest.mark.thorough)]
+)
+def test_ramps_and_soft_contacts_are_noticed_sooner_and_impacts_no_later(free, learning, motions):
     """A ramp of 20 N/s and a contact of 1 kN/m, against learned absolute thresholds at the same stated rate."""
     arm = aw.load("ur5-kufieta-c")
     found = {}
@@ -98,9 +101,9 @@ def test_ramps_and_soft_contacts_are_noticed_sooner_and_impacts_no_later():
             {"absolute": lambda fit: fit.detector(), "two-speed": TwoSpeed()},
             contact=contact,
             runs=96,
-            free_runs=96,
-            learning_runs=384,
-            learning_trajectories=tool_moves(arm, 96, seed=6, travel=0.35),
+            free_runs=free,
+            learning_runs=learning,
+            learning_trajectories=tool_moves(arm, motions, seed=6, travel=0.35),
             horizon=horizon,
             scales=[1.0],
             seed=7,

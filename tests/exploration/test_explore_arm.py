@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -38,9 +39,15 @@ GOAL = START + np.array([1.2, 0.0, 0.0, 0.0, 0.0, 0.0])
 TASK = ArmTask(START, GOAL)
 
 
+@cache
+def on_bench(reaction, seed):
+    """A run, once for all tests that look at it."""
+    return explore(load("ur5"), "bench", planner="rrt-connect", reaction=reaction, seed=seed, budget=Budget(240.0))
+
+
 @pytest.fixture(scope="module")
-def bench(ur5):
-    return explore(ur5, "bench", planner="rrt-connect", seed=2)
+def bench():
+    return on_bench("back off", 2)
 
 
 def ball(point, radius=0.03, **surface):
@@ -281,14 +288,14 @@ def test_command_line(capsys):
 REACTIONS = ("back off", "retract", "slide")
 
 
-def on_the_bench(ur5, cases):
+def on_the_bench(cases):
     """A last bit that differs grows into another run, so what is said about runs is a count with its limit.
 
     Promised are 19 of 20 runs that arrive, 17 of 20 contacts whose link is not ruled out, 19 of 20 places that are
     right where they are sure. The limits are exceeded once in 100 times (10,000 times for links) if just
     that is kept. Of 36 runs of other seeds 35 arrived, and of their 37 sure places one was wrong.
     """
-    runs = [explore(ur5, "bench", reaction=reaction, seed=seed, budget=Budget(240.0)) for reaction, seed in cases]
+    runs = [on_bench(reaction, seed) for reaction, seed in cases]
     for run in runs:
         of_a_kind(run)
         assert run.outcome in ("reached", "gave up", "out of time"), "nobody says that there is no way: there is one"
@@ -302,19 +309,19 @@ def on_the_bench(ur5, cases):
 
 
 @pytest.mark.slow
-def test_the_goal_on_the_bench_is_reached_by_every_reaction(ur5):
-    on_the_bench(ur5, zip(REACTIONS, (0, 1, 2), strict=True))
+def test_the_goal_on_the_bench_is_reached_by_every_reaction():
+    on_the_bench(zip(REACTIONS, (2, 1, 0), strict=True))
 
 
 @pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("reaction", REACTIONS)
-def test_the_goal_on_the_bench_is_reached_whatever_the_seed(ur5, reaction):
-    on_the_bench(ur5, [(reaction, seed) for seed in (0, 1, 2)])
+def test_the_goal_on_the_bench_is_reached_whatever_the_seed(reaction):
+    on_the_bench([(reaction, seed) for seed in (0, 1, 2)])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 8), marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("seeds", [[1], pytest.param([0, *range(2, 8)], marks=pytest.mark.thorough)])
 def test_random_worlds_beside_the_oracle(ur5, seeds):
     """No way is declared closed that is open; 19 of 20 open ones are gone, within what chance allows (1 in 100)."""
     rows = [explore_arm_world(ur5, seed) for seed in seeds]

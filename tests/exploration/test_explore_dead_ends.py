@@ -169,7 +169,7 @@ def pillar_in_the_goal(arm, seed):
             return world, q0, q1
 
 
-@pytest.mark.parametrize("seed", [0, 3, 8, 9])
+@pytest.mark.parametrize("seed", [3, 9, *(pytest.param(k, marks=pytest.mark.thorough) for k in (0, 8))])
 def test_a_goal_inside_a_pillar_is_unreachable_and_that_is_confirmed(seed):
     arm = load("ur5")
     world, q0, q1 = pillar_in_the_goal(arm, seed)

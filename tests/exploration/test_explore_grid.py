@@ -19,7 +19,6 @@ from armwright.exploration.grid.compare_worlds import explore_variant
 from armwright.exploration.grid.grid_worlds import Outcomes, ask_oracles, kind_of_end, random_cylinders
 from armwright.exploration.pictures.exploration_report import exploration_stage
 from armwright.planning import Hopfield, grid_map
-from armwright.robot.load import load
 from armwright.world.shapes import Box, Capsule, Cylinder
 from armwright.world.world import World
 from armwright.world.world_catalogue import load_world, worlds
@@ -129,10 +128,14 @@ def test_budget_time_and_start_in_contact_have_names(ur5):
     assert run.outcome == "start in contact" and run.outcome in OUTCOMES
 
 
-def test_random_worlds_against_the_oracles(ur5):
-    result = Outcomes("", tuple(explore_variant(ur5, {}, seed) for seed in range(40, 52)))
+@pytest.mark.parametrize("count", [4, pytest.param(12, marks=pytest.mark.thorough)])
+def test_random_worlds_against_the_oracles(ur5, count):
+    result = Outcomes("", tuple(explore_variant(ur5, {}, seed) for seed in range(40, 40 + count)))
     assert result.table()["solvable"]["reached"] == sum(result.table()["solvable"].values()) > 0
     assert result.summary()["false_alarms"] == 0
+
+
+def test_a_random_world_without_a_way_is_declared_unreachable(ur5):
     seed = next(s for s in range(200) if ask_oracles(random_cylinders(s)) == "unsolvable")
     run = explore(ur5, random_cylinders(seed), loop=ControlLoop(slots=24), budget=Budget(600.0))
     assert kind_of_end(run) == "declared unreachable"
@@ -273,7 +276,9 @@ def test_film_and_figures(tmp_path, ur5):
         run.animate(tmp_path / "x.mp4")
 
 
-@pytest.mark.parametrize("name", worlds())
-def test_every_world_that_is_shipped_is_crossed(name):
-    run = explore(load("ur5"), name)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.thorough) if n == "bench" else n for n in worlds()]
+)  # most tests of exploring with the whole arm cross the bench, which takes minutes
+def test_every_world_that_is_shipped_is_crossed(ur5, name):
+    run = explore(ur5, name)
     assert run.outcome == "reached" and run.contacts
