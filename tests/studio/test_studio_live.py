@@ -15,7 +15,6 @@ from armwright.studio.arm_view import look
 from armwright.studio.live_arm import LiveArm
 from armwright.studio.pulled_arm import LAWS, PULL_RATE, Choice, PulledArm, posture
 from armwright.studio.touch_beliefs import Moment, hidden_force, judge, radius_of
-from support.patience import PATIENCE
 
 BODY, POINT = 2, np.array([0.1, 0.02, 0.01])
 

@@ -125,7 +125,7 @@ ORDERS = (
 
 
 def run_wild(orders, seed):
-    """Give random orders from pages that come and leave; return the recording of it, and the ticks that it was made in."""
+    """Give random orders from pages that come and leave; return the recording of it, and the ticks that it took."""
     r = random.Random(seed)
     with running_studio() as running:
         keeper = Page(running)
