@@ -70,8 +70,9 @@ def has_masked(value: object) -> bool:
 def refuse_masked(value: object, what: str) -> None:
     """Raise `InputError` naming `what` if it `has_masked` elements; `numpy.asarray` would show what they hide."""
     if has_masked(value):
-        known = isinstance(value, np.ndarray)
-        count = f"{np.count_nonzero(np.ma.getmask(value))} masked of {np.size(value)}" if known else "masked"
+        count = "masked"
+        if isinstance(value, np.ndarray):
+            count = f"{np.count_nonzero(np.ma.getmask(value))} masked of {value.size}"
         raise InputError(f"{what}: {count} elements have no value; fill or drop them (numpy.ma.filled, .compressed())")
 
 
