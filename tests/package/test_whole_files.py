@@ -30,7 +30,11 @@ WRITERS = {
     "recording/formats/ros2_bag.py": "into a draft",
     "cli/output.py": "the null device",
     "campaigns/work.py": "the null device",
+    "campaigns/campaign_files.py": "into a draft; links are replaced, not followed",
+    "lab/experiment/evaluate.py": "into a draft",
+    "lab/lab_export.py": "into a draft",
     "studio/server.py": "uploads, in a folder of its own that is new",
+    "studio/long_work.py": "uploads, in a folder of its own that is new",
 }
 """Files of the package that write by other means, and why."""
 

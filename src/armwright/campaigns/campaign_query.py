@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from armwright.campaigns.kind import Kind
@@ -65,7 +66,7 @@ def _said(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def _check(duckdb: Any, base: Any, sql: str) -> None:
+def _check(duckdb: ModuleType, base: Any, sql: str) -> None:
     """Raise `InputError` for anything but one SELECT of rows, and DuckDB's own errors for what it cannot parse."""
     kinds = [statement.type for statement in base.extract_statements(sql)]
     if len(kinds) != 1:

@@ -18,7 +18,8 @@ import sys
 TYPE_CHECKING = False  # that of `typing`, which loads slowly
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, NoReturn
+    from types import ModuleType
+    from typing import NoReturn
 
 INTERRUPTED = 130  # exit code, as shells tell a process that Ctrl-C has ended
 LOST_INTERRUPT_DELAY = 0.02  # [s], more than the way out of the hook for dropped exceptions takes
@@ -86,7 +87,7 @@ def _write(descriptor: int, text: bytes) -> None:
         pass
 
 
-def _takes_interrupts(signal: Any) -> bool:
+def _takes_interrupts(signal: ModuleType) -> bool:
     """Whether Ctrl-C is Python's to handle: not if it is ignored (``nohup``), or handled by a host of ours."""
     import threading
 
@@ -94,7 +95,7 @@ def _takes_interrupts(signal: Any) -> bool:
     return here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def _interrupt_again(lost: Any) -> None:
+def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
     """Let an interrupt that came up in a destructor or callback, where Python drops exceptions, come up once more."""
     if not issubclass(lost.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(lost)

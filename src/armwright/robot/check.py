@@ -190,13 +190,13 @@ SPEED_SLACK = 1.01
 
 
 @names_culprit
-def check(robot: Robot, *, samples: int = 64, seed: int = 0) -> list[Finding]:
+def check(robot: Robot, *, samples: int | None = None, seed: int = 0) -> list[Finding]:
     """Judge an arm; the worst findings come first.
 
     Args:
         robot: any robot, branches and mimic joints included.
-        samples: configurations drawn within the joint limits for the mass matrix and the gravity torque; fewer for an
-            arm of hundreds of joints (`SAMPLED_WORK`).
+        samples: configurations drawn within the joint limits for the mass matrix and the gravity torque; if omitted 64,
+            fewer for an arm of hundreds of joints (`SAMPLED_WORK`).
         seed: where in the sequence of configurations to begin.
 
     Returns:
@@ -205,7 +205,7 @@ def check(robot: Robot, *, samples: int = 64, seed: int = 0) -> list[Finding]:
     >>> for finding in aw.check(robot):
     ...     print(finding)
     """
-    found = _limits(robot) + _speeds(robot) + _sampled(robot, samples, seed)
+    found = _limits(robot) + _speeds(robot) + _sampled(robot, affordable(robot) if samples is None else samples, seed)
     if has_inertia(robot):  # else one finding says it for all bodies
         found = robot_body_findings(robot) + _provenance(robot) + found
     order = ("error", "warning", "info")
@@ -297,8 +297,7 @@ def _sampled(robot: Robot, samples: int, seed: int) -> list[Finding]:
         return [
             Finding("info", "bodies", "no inertia at all: the arm has kinematics, but no dynamics", "inertia known")
         ]
-    each = len(robot.bodies) * robot.n**2
-    draws = _configurations(robot, min(samples, max(LEAST_SAMPLES, SAMPLED_WORK // each)), seed)
+    draws = _configurations(robot, samples, seed)
     worst, at = np.inf, draws[0]
     load = np.zeros(robot.n)
     for q in draws:
@@ -328,6 +327,11 @@ def _sampled(robot: Robot, samples: int, seed: int) -> list[Finding]:
     return out
 
 
+def affordable(robot: Robot, samples: int = 64) -> int:
+    """Return how many of `samples` configurations a check looks at by itself: those of a long arm take long."""
+    return min(samples, max(LEAST_SAMPLES, SAMPLED_WORK // max(1, len(robot.bodies) * robot.n**2)))
+
+
 def _configurations(robot: Robot, samples: int, seed: int) -> Array:
     """Configurations within the limits, the one with all joints at 0 first if it is among them."""
     low = np.where(np.isfinite(robot.lower), robot.lower, -np.pi)
@@ -350,7 +354,7 @@ def indefinite_mass(robot: Robot) -> str:
     """
     if not any(finding.rule == INERTIA_RULE and finding.severity == "error" for finding in robot_body_findings(robot)):
         return ""
-    for q in _configurations(robot, INDEFINITE_SAMPLES, 0):
+    for q in _configurations(robot, affordable(robot, INDEFINITE_SAMPLES), 0):
         M, _ = mass_and_gravity(robot.tree, q)
         diagonal = np.abs(np.diag(M))
         scale = 1.0 / np.sqrt(np.where(diagonal > 1e-100, diagonal, 1.0))

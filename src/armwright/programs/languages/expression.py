@@ -244,6 +244,7 @@ def repeat(
     while True:
         cursor.index = start
         before = dict(state)
+        cursor.count(len(before))
         draft.step(opening)
         if not test():
             break
@@ -253,7 +254,7 @@ def repeat(
         except BreakLoop:
             cursor.index, cursor.depth = inside, depth
             break
-        if state.keys() == before.keys() and all(_same(state[name], value) for name, value in before.items()):
+        if state.keys() == before.keys() and all(_same(state[name], value, cursor) for name, value in before.items()):
             cursor.fail(
                 "endless loop: nothing that its condition depends on changes",
                 at=opening,
@@ -262,7 +263,13 @@ def repeat(
     leave()
 
 
-def _same(a: object, b: object) -> bool:
+def _same(a: object, b: object, cursor: Cursor) -> bool:
+    cursor.count()  # lists of lists of the same list have more places than memory
+    if isinstance(a, list) and isinstance(b, list):
+        cursor.deeper()
+        same = a is b or (len(a) == len(b) and all(_same(x, y, cursor) for x, y in zip(a, b, strict=True)))
+        cursor.higher()
+        return same
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)
     return type(a) is type(b) and bool(a == b)

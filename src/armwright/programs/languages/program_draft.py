@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import ProgramError
-from armwright.programs.languages.scanner import Cursor, Token
+from armwright.programs.languages.scanner import MOVE_WORK, Cursor, Token
 from armwright.programs.program import Joints, Move, Note, Pose, Program, Target
 from armwright.spatial import pose, rotation_from_euler, rotation_from_wxyz
 
@@ -56,6 +56,7 @@ class Draft:
         """Add a move that was read at `at`; contradictions in it become errors there."""
         if len(self.moves) >= MAX_MOVES:
             self.cursor.fail(f"more than {MAX_MOVES} moves", at=at, valid="a shorter program")
+        self.cursor.count(MOVE_WORK)
         for target in (parts.get("target"), parts.get("via")):
             self.check_units(target, at)
         if parts["kind"] == "wait" and self.moves:  # while waiting the arm carries the load of the last move

@@ -108,6 +108,9 @@ VALID = {
     "Duration": "0 seconds or more",
     "Payload": "0 kg or more",
 }
+MAX_WORK = 1_000_000  # words read again in loops and calls, variables compared, `MOVE_WORK` per move: seconds
+MOVE_WORK = 40  # words that take as long to read as a move takes to make
+LONGEST_GUESS, MOST_GUESSES = 40, 500  # letters of a word, and names, among which the nearest is looked for
 MAX_DEPTH = 60  # nesting of parentheses and blocks: far above any program, far below Python's own limit
 
 
@@ -121,6 +124,7 @@ class Cursor:
         self.words: Sequence[Token] = tokens(text, lexicon, file)
         self.index = 0
         self.depth = 0
+        self.work, self.most_work = 0, MAX_WORK + 4 * len(self.words)  # all languages read a text at most four times
 
     @property
     def word(self) -> Token:
@@ -133,9 +137,19 @@ class Cursor:
 
     def take(self) -> Token:
         """Return the next word and go on; the end of the file stays where it is."""
+        self.count()
         word = self.words[self.index]
         self.index = min(self.index + 1, len(self.words) - 1)
         return word
+
+    def count(self, work: int = 1) -> None:
+        """Count what reading costs, in words; a text whose loops make it read on and on is refused."""
+        self.work += work
+        if self.work > self.most_work:
+            self.fail(
+                f"loops and calls read more than {self.most_work} words: endless?",
+                valid="fewer passes, or shorter blocks",
+            )
 
     def at(self, *keys: str) -> bool:
         """Return whether the next word is one of `keys` (texts in quotes never are)."""
@@ -172,7 +186,8 @@ class Cursor:
         """Raise for a word that is not known here, with the nearest that is."""
         word = at or self.word
         known = sorted(set(known))
-        near = difflib.get_close_matches(word.key, [k.lower() for k in known], 1, 0.6)
+        likely = [k.lower() for k in known if abs(len(k) - len(word.key)) <= len(word.key)][:MOST_GUESSES]
+        near = difflib.get_close_matches(word.key, likely, 1, 0.6) if len(word.key) <= LONGEST_GUESS else []
         hint = f"; did you mean {near[0]!r}?" if near else ""
         self.fail(f"{what}{hint}", at=word, valid=_listed(known) or "a name that was declared before")
 
