@@ -73,6 +73,15 @@ class SimulationError(ArmwrightError, RuntimeError):
         super().__init__(message)
 
 
+class WriteError(ArmwrightError):
+    """A file could not be written, and nothing has changed at its place; `file` names it."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        """Compose ``file: could not be written (reason); nothing was changed there``."""
+        self.file = file
+        super().__init__(f"{file}: could not be written ({reason}); nothing was changed there")
+
+
 class ArmwrightWarning(UserWarning):
     """Something was accepted by a named option, or runs slower than it could."""
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, BinaryIO
 
-from armwright.errors import ArmwrightError
+from armwright.errors import WriteError
 
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
@@ -236,7 +236,7 @@ def replacing(target: str | Path) -> Iterator[Path]:
     could be lost.
 
     Raises:
-        ArmwrightError: the file could not be written; nothing has changed at its place.
+        WriteError: the file could not be written; nothing has changed at its place.
 
     >>> with replacing("arm.json") as draft:
     ...     draft.write_text("{}")
@@ -254,9 +254,7 @@ def replacing(target: str | Path) -> Iterator[Path]:
                 _finish(draft, place.with_name(draft.name))
             _take_places([(draft, place.with_name(draft.name)) for draft in drafts])
     except OSError as error:
-        raise ArmwrightError(
-            f"{file}: could not be written ({error.strerror or error}); nothing was changed there"
-        ) from error
+        raise WriteError(str(file), str(error.strerror or error)) from error
 
 
 def free_name(target: Path, beside: tuple[str, ...] = ()) -> Path:

@@ -303,4 +303,4 @@ def test_show_draws_the_arm(tmp_path, capsys):
     assert run(capsys, "show", "cea", "--draw", str(picture))[0] == 0
     assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 20_000
     code, _, err = run(capsys, "show", "cea", "--draw", str(tmp_path / "missing" / "arm.png"))
-    assert code == 2 and "cannot draw" in err
+    assert code == 2 and "could not be written" in err

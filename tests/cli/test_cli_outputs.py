@@ -18,8 +18,8 @@ from support.output_trials import COMMANDS
 from support.places import TESTS
 
 NAMES = sorted(COMMANDS)
-READ = {"tls_ca", "tls_cert", "tls_key", "meshes"}
-"""Options that name a file or folder to be read."""
+READ = {"tls_ca", "tls_cert", "tls_key", "meshes", "recordings"}
+"""Options that name a file to be read, or a folder in which every file is new."""
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX")
 

@@ -204,7 +204,7 @@ def test_a_report_that_cannot_be_drawn_leaves_stdout_to_the_json(capsys, tmp_pat
     from armwright.cli.run_collision import _write
 
     class Undrawn:
-        recording = ()
+        recording, outcome = (), "end"
 
         def report(self, *_, **__):
             raise NotSupportedError("no matplotlib")

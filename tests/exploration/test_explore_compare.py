@@ -69,7 +69,7 @@ def test_picture(comparison, tmp_path):
     pytest.importorskip("matplotlib", reason="figures")
     draw_comparison(comparison, tmp_path / "x.png")
     assert (tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"
-    with pytest.raises(ArmwrightError, match="could not be saved"):
+    with pytest.raises(ArmwrightError, match="could not be written"):
         draw_comparison(comparison, tmp_path / "nowhere" / "x.png")
 
 

@@ -24,10 +24,18 @@ from armwright.errors import ArmwrightError, InputError
 from armwright.studio.jobs import MOST_STUDIO_JOBS, Jobs
 from armwright.studio.long_work import MOST_STUDIO_JOINTS, MOST_STUDIO_SHAPES, check_size
 from armwright.studio.work_process import WorkCancelledError, WorkProcess
+from support.places import TESTS
 from support.studio import Page, running_studio, started_studio, upload
-from support.studio_work import add_up, busy_for_ever, chatter, devour, die, refuse, stumble
+from support.studio_work import add_up, busy_for_ever, chatter, devour, die, never_open, refuse, stumble
 
 GUARD = 120.0  # [s] after which something that never comes is a failure
+
+
+@pytest.fixture(autouse=True)
+def tasks_are_found(monkeypatch):
+    """Processes of tasks are fresh interpreters: they find those of the tests through the environment."""
+    paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
 
 
 @pytest.fixture
@@ -219,7 +227,7 @@ def test_an_arm_at_the_limit_is_taken_and_one_beyond_is_not_at_the_start_either(
 
 
 def test_an_upload_can_be_cancelled(monkeypatch):
-    monkeypatch.setattr("armwright.studio.studio_state.open_arm", _never)
+    monkeypatch.setattr("armwright.studio.studio_state.open_arm", never_open)
     with running_studio() as running:
         page = Page(running)
         said = []
@@ -230,10 +238,6 @@ def test_an_upload_can_be_cancelled(monkeypatch):
         thread.join(GUARD)
         assert said == [(200, {"error": "cancelled"})] and running.studio.robot.name == "planar2"
         page.close()
-
-
-def _never(progress, file, law, knows):
-    busy_for_ever(progress)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals for other processes")

@@ -52,3 +52,8 @@ def chatter(progress: Progress) -> dict[str, Any]:
 def devour(progress: Progress) -> dict[str, Any]:
     """Ask for more memory than there may be."""
     return {"size": len(bytearray(1 << 40))}
+
+
+def never_open(progress, file, law, knows):
+    """In place of opening an arm: goes on for ever."""
+    busy_for_ever(progress)

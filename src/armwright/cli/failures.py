@@ -17,10 +17,10 @@ from typing import Any, NoReturn
 
 import typer
 
-from armwright.cli import interruptible
+from armwright.cli.interrupts import interruptible
 from armwright.cli.output import BUG, INTERRUPTED, PIPE_CLOSED, WRONG, OutputError, drop_stdout, safe, say_json, tell
 from armwright.cli.written_files import check_outputs
-from armwright.errors import ArmwrightError, ArmwrightWarning, DescriptionError, ProgramError
+from armwright.errors import ArmwrightError, ArmwrightWarning, DescriptionError, ProgramError, WriteError
 from armwright.files import inputs_protected
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?=: |$)")
@@ -54,6 +54,8 @@ def error_object(error: BaseException) -> dict[str, Any]:
     elif isinstance(error, ProgramError):
         parts = ("file", "line", "column", "word", "valid")
         out |= {part: getattr(error, part) for part in parts if getattr(error, part)}
+    elif isinstance(error, WriteError):
+        out["file"] = error.file
     elif isinstance(error, OSError):
         out["kind"] = "OSError"
         if error.filename is not None:

@@ -127,7 +127,8 @@ class RecordingWriter:
                 with Uninterrupted():  # no file without its description
                     self._sink = sink(self.place, self._columns, head, sync_every)
             except KeyboardInterrupt:  # it came meanwhile; nothing is recorded yet
-                self._abandon()
+                if hasattr(self, "_sink"):
+                    self._abandon()
                 discard(self.place)
                 raise
         except OSError as error:

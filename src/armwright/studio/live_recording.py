@@ -26,7 +26,7 @@ from armwright.recording.formats.csv_format import meta_file
 from armwright.recording.signals import Signal
 from armwright.recording.writer import RecordingWriter
 from armwright.studio.pulled_arm import PULL_RATE
-from armwright.studio.recordings_folder import locked, new_file
+from armwright.studio.recordings_folder import locked, new_name
 
 if TYPE_CHECKING:
     from armwright.studio.pulled_arm import PulledArm
@@ -79,12 +79,8 @@ class LiveRecording:
         widths = dict.fromkeys(UNITS, n) | {"push": 3}
         signals = {name: Signal(np.empty((0, widths[name])), unit) for name, unit in UNITS.items()}
         settings = {"law": plant.choice.law, "knows": plant.choice.knows}
-        self.file = new_file(folder, plant.robot.name)
-        try:
-            self._writer = RecordingWriter(self.file, signals, robot=plant.robot, settings=settings)
-        except BaseException:
-            self._unlink()
-            raise
+        self.file = new_name(folder, plant.robot.name)
+        self._writer = RecordingWriter(self.file, signals, robot=plant.robot, settings=settings)
         self.done: Future[KeptRecording] = Future()
         self.broken = False
         self._tick = self._rows = 0

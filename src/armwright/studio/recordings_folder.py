@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import sys
 import time
 from collections.abc import Iterator
@@ -26,7 +27,6 @@ from armwright.recording.formats.file_header import MAX_TEXT
 FOLDER_VARIABLE = "ARMWRIGHT_STUDIO_RECORDINGS"
 SUFFIX = ".csv"
 END_BYTES = 1 << 16  # bytes at the end of a file that hold its last line: an arm of 24 joints has lines of 3 kB
-MOST_SAME_SECOND = 100  # recordings that may begin within one second
 
 
 def recordings_folder(given: str | Path | None = None) -> Path:
@@ -65,26 +65,11 @@ def _absolute(variable: str, default: Path) -> Path:
     return given if given.is_absolute() else default
 
 
-def new_file(folder: Path, robot: str) -> Path:
-    """Return the path of a new, empty file for a recording of an arm, which nobody else has.
-
-    Raises:
-        ArmwrightError: none can be made.
-    """
+def new_name(folder: Path, robot: str) -> Path:
+    """Return a path for a recording of an arm that nobody else has or will have: time, arm, and four random bytes."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     word = re.sub(r"[^A-Za-z0-9_.-]+", "-", robot)[:40].strip(".-") or "arm"
-    for k in range(MOST_SAME_SECOND):
-        file = folder / f"{stamp}-{word}{f'-{k + 1}' if k else ''}{SUFFIX}"
-        if meta_file(file).exists():
-            continue
-        try:
-            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise ArmwrightError(f"record: no file can be made in {folder} ({error.strerror or error})") from error
-        return file
-    raise ArmwrightError(f"record: {MOST_SAME_SECOND} recordings have begun within this second")
+    return folder / f"{stamp}-{word}-{secrets.token_hex(4)}{SUFFIX}"
 
 
 @dataclass(frozen=True)

@@ -73,3 +73,7 @@ def _end_with_studio() -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stdin.buffer.read(1)
     os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -20,7 +20,7 @@ from typing import Any
 from armwright.errors import ArmwrightError
 
 MOST_ANSWER_BYTES = 256 << 20  # bytes of one answer: the largest replay page has a few MiB
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from armwright.studio.work_child import main; main()"
+CHILD = (sys.executable, "-P", "-m", "armwright.studio.work_child")  # -P: nothing of the present folder is imported
 
 Progress = Callable[[float, str], None]
 Task = Callable[..., dict[str, Any]]
@@ -43,10 +43,9 @@ class WorkProcess:
         """
         self._request = {"task": f"{task.__module__}:{task.__qualname__}", "fields": fields}
         self._why: ArmwrightError | None = None
-        path = json.dumps([entry for entry in sys.path if isinstance(entry, str)])
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, path],
+                CHILD,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 start_new_session=True,  # a Ctrl-C of the terminal is the studio's
