@@ -76,8 +76,13 @@ def report(error: BaseException, code: int, json: bool) -> int:
     """Say what went wrong, on stderr and with `json` on stdout too; return the exit code."""
     tell(f"armwright: {_message(error)}")
     if json and not getattr(error, "answered", False):
-        with contextlib.suppress(OSError, OutputError):  # the line on stderr has said it
+        try:
             say_json({"error": error_object(error)})
+        except (
+            OSError,
+            OutputError,
+        ):  # the line on stderr has said it; the rest of the buffer would fail, too
+            drop_stdout()
     return code
 
 
