@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -54,6 +55,12 @@ def until(told, state):
     while (message := told.get(timeout=GUARD))["state"] != state:
         pass
     return message
+
+
+def run_apart(work):
+    """Run a coroutine in a thread of its own: a browser's driver may have a loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(work())).result(GUARD)
 
 
 class Line:
@@ -136,7 +143,7 @@ def test_the_end_of_the_studio_ends_all_work(jobs, told):
 
 def test_work_that_takes_too_long_is_ended_and_says_so(jobs):
     with pytest.raises(ArmwrightError, match=r"longer than 0\.2 s"):
-        asyncio.run(jobs.run("endless", busy_for_ever, {}, 0.2))
+        run_apart(lambda: jobs.run("endless", busy_for_ever, {}, 0.2))
 
 
 def test_awaited_work_can_be_cancelled_and_is_told_to_whoever_waits(jobs, told):
@@ -150,7 +157,7 @@ def test_awaited_work_can_be_cancelled_and_is_told_to_whoever_waits(jobs, told):
         await running
 
     with pytest.raises(WorkCancelledError):
-        asyncio.run(both())
+        run_apart(both)
     line.ended()
 
 
