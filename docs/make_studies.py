@@ -15,7 +15,6 @@ import matplotlib as mpl
 from armwright.studies.run_study import StudyOutcome, run_study
 from armwright.studies.study import available, load_study
 
-BEGIN, END = "<!-- verdicts: begin -->", "<!-- verdicts: end -->"
 DOCS = Path(__file__).resolve().parent
 FIGURES = {
     "003": {"Q7": "ellipsoids", "Q8": "iterations", "Q11": "avoidance", "Q16": "grid"},
@@ -43,7 +42,7 @@ def markdown(outcome: StudyOutcome) -> str:
     for result in outcome.results:
         if result.verdict.kind != "agrees":
             printed = f"{result.item.printed.text} {result.item.printed.unit}".strip()
-            value = result.write(result.correct) if result.correct is not None else "–"
+            value = result.write_correct()
             rule = f" [judged by: {result.verdict.rule}]" if result.verdict.rule else ""
             verdict = f"*{result.verdict.kind}*: {result.verdict.reason}{rule}"
             cells = (f"**{result.item.id}** {result.item.title}", printed, value, verdict)
@@ -57,10 +56,11 @@ def markdown(outcome: StudyOutcome) -> str:
     return "\n".join(lines)
 
 
-def insert(page: Path, text: str) -> None:
-    """Replace what stands between the markers of a page."""
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+def insert(page: Path, name: str, text: str) -> None:
+    """Replace what stands between the markers of this name in a page."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    page.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
 
 
 def draw(study: str) -> None:
@@ -75,5 +75,6 @@ if __name__ == "__main__":
     mpl.use("Agg")
     for number in sys.argv[1:] or available():
         page = DOCS / "documents" / f"{number}.md"
-        insert(page, markdown(run_study(load_study(number))))
+        insert(page, "about", load_study(number).about)
+        insert(page, "verdicts", markdown(run_study(load_study(number))))
         draw(number)

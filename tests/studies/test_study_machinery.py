@@ -19,7 +19,7 @@ from armwright.studies import run_study as recorded
 from armwright.studies import study as registry
 from armwright.studies.printed_numbers import match, read_numbers, write_value
 from armwright.studies.run_study import run_item, run_study
-from armwright.studies.study import Claim, Formula, Item, Numbers, Picture, Span, Study, Undetermined
+from armwright.studies.study import Claim, Formula, Item, Numbers, Picture, Reading, Shown, Span, Study, Undetermined
 from armwright.studies.study_page import write_page
 from support.places import ROOT
 
@@ -49,6 +49,36 @@ app.command()(guarded(reproduce))
 )
 def test_tolerance_comes_from_the_printed_digits(text, value, expected):
     assert match(read_numbers(text), value) == expected
+
+
+def test_a_print_that_readings_disagree_about_cannot_be_determined():
+    def item(*values, **more):
+        readings = tuple(Reading(f"way {k}", lambda v=v: v) for k, v in enumerate(values))
+        return Item("Q", "t", Numbers("3.0", "s"), readings=readings, reason="not said", **more)
+
+    found = run_item(item(1.9, 3.01))
+    assert found.verdict[:2] == ("cannot be determined", "not said")
+    assert found.write_correct() == "way 0: 1.900; way 1: 3.010"
+    assert found.as_dict()["readings"] == {"way 0": 1.9, "way 1": 3.01}
+    assert run_item(item(2.99, 3.01)).verdict.kind == "agrees"
+    assert run_item(item(1.9, 2.0)).verdict.kind == "document in error"
+    for wrong in ((3.0,), (3.0, 3.0)):
+        with pytest.raises(InputError, match="in place of `correct`"):
+            item(*wrong, correct=(lambda: 3.0) if len(wrong) > 1 else None)
+
+
+def test_an_answer_shows_the_numbers_behind_it():
+    found = run_item(Item("Q", "t", Claim("lower"), lambda: Shown(False, "3 N"), lambda: Shown(True, "1 against 2 N")))
+    assert found.verdict.kind == "agrees when corrected"
+    assert (found.write_published(), found.write_correct()) == ("no: 3 N", "yes: 1 against 2 N")
+    assert found.as_dict()["correct"] == {"value": True, "shown": "1 against 2 N"}
+
+
+def test_of_arrays_the_largest_difference_is_shown():
+    printed, right = np.eye(3), np.eye(3)
+    right[0, 2] = -0.25
+    found = run_item(Item("Q", "t", Formula("T"), lambda: printed, lambda: right))
+    assert found.write_correct() == "largest difference 0.25, entry (1, 3): -0.25 for 0"
 
 
 def test_directions_have_no_sign():
@@ -157,6 +187,14 @@ def test_users_see_no_code_of_unpublished_notes(one):
 
 
 @pytest.mark.parametrize("one", REAL, ids=lambda s: s.id)
+def test_a_study_introduces_its_document(one):
+    """Who built what, what came out, what the page adds: for a reader who has never seen the document."""
+    assert len(one.about.split()) >= 60
+    page = (DOCS / f"{one.id}.md").read_text(encoding="utf-8")
+    assert f"<!-- about: begin -->\n{one.about}\n<!-- about: end -->" in page
+
+
+@pytest.mark.parametrize("one", REAL, ids=lambda s: s.id)
 def test_items_on_record_as_errors_name_their_faults(one):
     for name, kind in recorded.recorded(one.id).items():
         assert (kind != "document in error") or one.item(name).faults, name
@@ -181,8 +219,12 @@ def test_changes_of_the_record_are_kept():
     page = (DOCS / "changes.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d{3}) \| (\S+)(?: → (\S+))? \| ([\w –]+) \| ([\w –]+) \| (.+) \|$", page, re.M)
     assert len(rows) > 50
-    for study_id, old, new, was, now, why in rows:
-        assert recorded.recorded(study_id).get(new or old, "–") == now != was and len(why) > 7, (study_id, old)
+    newest: dict[tuple[str, str], str] = {}
+    for study_id, old, new, was, now, why in rows:  # the newest reading stands first
+        newest.setdefault((study_id, new or old), now)
+        assert now != was and len(why) > 7, (study_id, old)
+    for (study_id, item), now in newest.items():
+        assert recorded.recorded(study_id).get(item, "–") == now, (study_id, item)
 
 
 def test_an_error_of_the_library_is_a_verdict():

@@ -127,11 +127,13 @@ def _print(outcome: StudyOutcome) -> None:
             result.item.id,
             result.item.title,
             printed,
-            result.write(result.as_published),
-            result.write(result.correct),
+            result.write_published(),
+            result.write_correct(),
         )
         verdict = Text(safe(result.verdict.text), styles.get(result.verdict.kind, ""))
         grid.add_row(*(Text(safe(cell, lines=True)) for cell in cells), verdict)
+    if outcome.study.about:
+        say(outcome.study.about)
     with writing():
         console(width=200).print(grid)  # wide enough for a pipe that most rows stay on one line
     counts = " · ".join(f"{n} {kind}" for kind, n in outcome.counts().items())
@@ -147,6 +149,7 @@ def _as_dict(outcome: StudyOutcome) -> dict[str, Any]:
         "study": outcome.study.id,
         "title": outcome.study.title,
         "document": outcome.study.document,
+        "about": outcome.study.about,
         "sources": list(outcome.study.sources),
         "counts": outcome.counts(),
         "faults": outcome.faults(),

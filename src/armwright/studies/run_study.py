@@ -22,7 +22,7 @@ import numpy as np
 from armwright.errors import ArmwrightError
 from armwright.files import write_file
 from armwright.studies.printed_numbers import match, write_value
-from armwright.studies.study import Claim, Formula, Item, Numbers, Span, Study
+from armwright.studies.study import Claim, Formula, Item, Numbers, Shown, Span, Study
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -57,15 +57,22 @@ class Verdict(NamedTuple):
         return f"{text} [judged by: {self.rule}]" if self.rule else text
 
 
-def judge(item: Item, as_published: ArrayLike | None, correct: ArrayLike | None) -> Verdict:
+def judge(
+    item: Item, as_published: ArrayLike | None, correct: ArrayLike | None, readings: Sequence[ArrayLike] = ()
+) -> Verdict:
     """Compare what is printed with what was computed.
 
     Args:
         item: with its print.
         as_published: value computed the document's way, None if there is none.
         correct: the right value, None if there is none.
+        readings: the values of `item.readings`: a print that they disagree about cannot be determined.
     """
-    return _judge(item, as_published, correct)._replace(rule=item.rule)
+    verdicts = [_judge(item, as_published, value) for value in readings] or [_judge(item, as_published, correct)]
+    first = verdicts[0]
+    if any(verdict.kind != first.kind for verdict in verdicts):
+        first = Verdict("cannot be determined", item.reason, first.reproduced)
+    return first._replace(rule=item.rule)
 
 
 def _judge(item: Item, as_published: ArrayLike | None, correct: ArrayLike | None) -> Verdict:
@@ -123,16 +130,31 @@ class Result:
 
     item: Item
     verdict: Verdict
-    as_published: ArrayLike | None = None
-    correct: ArrayLike | None = None
+    as_published: ArrayLike | Shown | None = None
+    correct: ArrayLike | Shown | None = None
+    readings: tuple[ArrayLike | Shown, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
 
-    def write(self, value: ArrayLike | None) -> str:
+    def write(self, value: ArrayLike | Shown | None) -> str:
         """Write one of the values with digits that suit the print."""
+        if isinstance(value, Shown):
+            return f"{self.write(value.value)}: {value.text}"
         printed = self.item.printed
         unit = float(np.min(printed.numbers.units)) if isinstance(printed, Numbers | Span) else None
         return write_value(value, unit)
+
+    def write_published(self) -> str:
+        """Write the value of the document's own way."""
+        return self.write(self.as_published)
+
+    def write_correct(self) -> str:
+        """Write the right value: of arrays the largest difference, of a print that can be read in ways, all of them."""
+        if self.item.readings:
+            ways = zip(self.item.readings, self.readings, strict=False)
+            return "; ".join(f"{reading.text}: {self.write(value)}" for reading, value in ways) or "–"
+        difference = largest_difference(self.as_published, self.correct)
+        return difference if difference is not None else self.write(self.correct)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain data, for JSON."""
@@ -143,6 +165,9 @@ class Result:
             "unit": self.item.printed.unit,
             "as_published": _plain(self.as_published),
             "correct": _plain(self.correct),
+            "readings": {
+                reading.text: _plain(value) for reading, value in zip(self.item.readings, self.readings, strict=False)
+            },
             "verdict": self.verdict.kind,
             "reason": self.verdict.reason,
             "reproduced": self.verdict.reproduced,
@@ -187,13 +212,14 @@ def run_item(item: Item) -> Result:
     try:
         as_published = item.as_published() if item.as_published is not None else None
         correct = item.correct() if item.correct is not None else None
+        readings = tuple(reading.compute() for reading in item.readings)
         notes = tuple(item.notes()) if item.notes is not None else ()
-        verdict = judge(item, as_published, correct)
+        verdict = judge(item, _value(as_published), _value(correct), [_value(reading) for reading in readings])
     except ArmwrightError as error:
         return Result(item, Verdict("failed", str(error)), seconds=time.perf_counter() - start)
     except Exception as error:  # noqa: BLE001 - one broken item must not take the others with it; exit code 1 tells
         return Result(item, Verdict("failed", f"{type(error).__name__}: {error}"), seconds=time.perf_counter() - start)
-    return Result(item, verdict, as_published, correct, notes, time.perf_counter() - start)
+    return Result(item, verdict, as_published, correct, readings, notes, time.perf_counter() - start)
 
 
 def run_study(study: Study, only: Sequence[str] = (), tell: Callable[[Result], None] | None = None) -> StudyOutcome:
@@ -232,7 +258,24 @@ def choose(study: Study, only: Sequence[str]) -> tuple[Item, ...]:
     return tuple(item for item in study.items if item.id in wanted)
 
 
+def largest_difference(as_published: Any, correct: Any) -> str | None:
+    """Say where two arrays of two or more axes differ most; None for anything else: a norm would tell nothing."""
+    if as_published is None or np.ndim(correct) < 2 or np.shape(as_published) != np.shape(correct):
+        return None
+    x, y = np.asarray(as_published, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+    place = np.unravel_index(int(np.argmax(np.abs(x - y))), y.shape)
+    entry = ", ".join(str(k + 1) for k in place)
+    values = f"{y[place]:.6g} for {x[place]:.6g}"
+    return f"largest difference {abs(x[place] - y[place]):.3g}, entry ({entry}): {values}"
+
+
+def _value(found: Any) -> Any:
+    return found.value if isinstance(found, Shown) else found
+
+
 def _plain(value: object) -> object:
+    if isinstance(value, Shown):
+        return {"value": _plain(value.value), "shown": value.text}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return value

@@ -12,7 +12,7 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -121,6 +121,29 @@ class Picture:
     draw: Callable[[], Figure]
 
 
+class Shown(NamedTuple):
+    """A computed answer with the numbers behind it: "yes" alone tells a reader nothing.
+
+    Attributes:
+        value: what is judged. text: what is shown after it, "20.9 N against 13.4 N".
+    """
+
+    value: Any
+    text: str
+
+
+class Reading(NamedTuple):
+    """One way to read a print that leaves something open, and what comes out of it.
+
+    Attributes:
+        text: what is supposed: "settled means within 2 %".
+        compute: the value under this supposition.
+    """
+
+    text: str
+    compute: Compute
+
+
 @dataclass(frozen=True)
 class Item:
     """One printed statement.
@@ -130,7 +153,9 @@ class Item:
         title: what is asked.
         printed: what the document says.
         as_published: computes the document's own way, mistakes included; None where it prints no way.
-        correct: computes the right value; None where there is none to be had.
+        correct: computes the right value; None where there is none to be had. Both may return `Shown`.
+        readings: in place of `correct` where the verdict turns on something that the document does not say. All are
+            computed; if they disagree about the print, it cannot be determined.
         reason: prose for a verdict other than "agrees": why the print is wrong, or why it cannot be judged.
         faults: what is wrong in the document, in words that are the same wherever the same fault shows: items in error
             are many, faults are counted once.
@@ -145,6 +170,7 @@ class Item:
     printed: Printed
     as_published: Compute | None = None
     correct: Compute | None = None
+    readings: tuple[Reading, ...] = ()
     reason: str = ""
     faults: tuple[str, ...] = ()
     rule: str = ""
@@ -152,7 +178,9 @@ class Item:
     pictures: tuple[Picture, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a tolerance that was chosen without giving a rule."""
+        """Refuse a tolerance that was chosen without giving a rule, and readings that are no alternatives."""
+        if self.readings and (self.correct is not None or len(self.readings) < 2):
+            raise InputError(f"item {self.id}: readings are two or more, and stand in place of `correct`")
         printed = self.printed
         read = isinstance(printed, Numbers) and printed.reading is not None
         wide = isinstance(printed, Formula) and printed.tolerance != FORMULA_ROUNDING
@@ -166,6 +194,8 @@ class Study:
 
     Attributes:
         id: "003". title: for people. document: its bibliographic line.
+        about: a paragraph for a reader who has never seen the document: who built what, what came out, what the study
+            adds.
         items: in the document's order.
         remarks: slips of the document that need no computation, and what we have to say beyond it.
         sources: what was used beyond the document's text.
@@ -175,6 +205,7 @@ class Study:
     title: str
     document: str
     items: tuple[Item, ...]
+    about: str = ""
     remarks: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
 

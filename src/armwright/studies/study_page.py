@@ -66,6 +66,8 @@ def write_page(
     faults = outcome.faults()
     numbers = {**counts, "distinct faults": len(faults)}
     page = Page(study.title).lead(study.document)
+    if study.about:
+        page.paragraph(study.about)
     page.cards([*numbers.items(), ("all items", f"{outcome.seconds:.1f} s")])
     if outcome.interrupted:
         page.paragraph(markup("<b>Interrupted:</b> the items marked “not run” are missing."))
@@ -116,7 +118,7 @@ def _row(result: Result) -> tuple[object, ...]:
         verdict.append(markup("<br>{}", result.verdict.reason))
     if item.rule:
         verdict.append(markup('<br><span class="rule">judged by: {}</span>', item.rule))
-    ours = (result.write(result.as_published), result.write(result.correct))
+    ours = (result.write_published(), result.write_correct())
     link = markup('<a href="#{}">{}</a>', item.id, item.id)
     return link, item.title, f"{item.printed.text} {item.printed.unit}", *ours, joined(verdict)
 
@@ -126,9 +128,11 @@ def _section(result: Result, drawing: bool) -> Markup:
     unit = item.printed.unit
     lines = [("printed", f"{item.printed.text} {unit}".strip())]
     if result.as_published is not None:
-        lines.append(("as published (ours)", f"{result.write(result.as_published)} {unit}".strip()))
+        lines.append(("as published (ours)", f"{result.write_published()} {unit}".strip()))
     if result.correct is not None:
-        lines.append(("correct (ours)", f"{result.write(result.correct)} {unit}".strip()))
+        lines.append(("correct (ours)", f"{result.write_correct()} {unit}".strip()))
+    for reading, value in zip(item.readings, result.readings, strict=False):
+        lines.append((f"read as: {reading.text}", f"{result.write(value)} {unit}".strip()))
     if result.verdict.reproduced is not None:
         lines.append(("the document's way gives the print", "yes" if result.verdict.reproduced else "no"))
     parts = [markup("<h3>{} — {} {}</h3>", item.id, item.title, _tag(result))]

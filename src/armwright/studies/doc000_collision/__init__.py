@@ -31,6 +31,11 @@ STUDY = Study(
         *experiment.ITEMS,
         *actual_place.ITEMS,
     ),
+    about=(
+        "An arm without camera or force sensor drives towards a goal on a map that is empty at first. It "
+        "estimates the force at its tool from the tracking error of its controller, marks the cell where it "
+        "is stopped, steps back, plans anew with a Hopfield network, and arrives."
+    ),
     remarks=(
         "M and g are judged as the appendix prints them; m11, m22 and large parts of C q̇ are damaged there.",
         "One table lists −a2, −a3 (magnitudes), the next a = −0.425, −0.39243 (signed): not to be negated twice.",

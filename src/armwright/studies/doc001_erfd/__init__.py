@@ -12,6 +12,12 @@ STUDY = Study(
     "V. Kvrgić, J. Vidaković: Efficient method for robot forward dynamics computation, Mechanism and Machine Theory "
     "145 (2020) 103680, and the technical dossier of which it is an appendix",
     (*counts.ITEMS, *model.ITEMS, *coefficients.ITEMS, *motors.ITEMS),
+    about=(
+        "A way to compute forward dynamics with vectors in the base frame (mRNEA), operation counts that say "
+        "it is the cheapest, and the part that is of lasting use: *Algorithm 1*, which in every controller "
+        "cycle asks what the motors can give, and moves the arm as far as that goes. The arm is Lola 15, six "
+        "axes with coupled gears; a second device is a four-axis trainer."
+    ),
     remarks=(
         "Gravity is written m(v̇_z − g), which needs g = −9.81; p*_i is printed p_{i+1} − p_i in the dossier; the axis "
         "of joint i is called the third column of T_i, it is that of T_{i−1}.",

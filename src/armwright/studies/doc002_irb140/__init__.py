@@ -33,6 +33,11 @@ STUDY = Study(
         *cost.ITEMS,
         *robust.ITEMS,
     ),
+    about=(
+        "Kinematics and dynamics of ABB's IRB 140 twice, by Newton–Euler with Denavit–Hartenberg frames and "
+        "by products of exponentials; parameters from cylinders; open-loop runs; PD control with gravity "
+        "compensation; and a comparison of cost."
+    ),
     remarks=(
         "(2.44) has a_e × r for a_e + ω̇ × r; (2.46) is right. (2.41) lacks dots on ω_{i−1} and q_i; (4.26) has α_2 "
         "for α_4, (4.31) a_{c,4} for a_{c,6}, (4.39) τ_6 for τ_5.",

@@ -31,6 +31,11 @@ STUDY = Study(
         *motion.ITEMS,
         *control.ITEMS,
     ),
+    about=(
+        "A laboratory report on the CEA List arm, six revolute joints: geometry, velocities, inverse "
+        "geometry, dynamics, a minimal-time move and a PD controller with gravity compensation, in twenty "
+        "questions."
+    ),
     remarks=(
         "K_p and K_d are printed under the labels q_di and q_df.",
         "The flow chart of Q8 stops on ‖Jᵀ‖ > ε; the code, rightly, on ‖e‖ > ε.",

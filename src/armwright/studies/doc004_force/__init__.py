@@ -12,6 +12,11 @@ STUDY = Study(
     "K. Kufieta: Force Estimation in Robotic Manipulators: Modeling, Simulation and Experiments, diploma thesis, NTNU, "
     "2014",
     (*models.ITEMS, *loop.ITEMS, *currents.ITEMS, *forces.ITEMS),
+    about=(
+        "A UR5 without torque sensors: inertia models from cylinders, a guessed controller, a current-torque "
+        "map, and the force at the tool from currents, beside a wrist sensor. Trajectories and curves are "
+        "lost; tables are judged by order and size."
+    ),
     remarks=(
         "Table 5.3 does not exist; table C.2 is cited for cylinder sizes that stand in C.1; o_6 is the fourth column "
         "of T, not its row.",
