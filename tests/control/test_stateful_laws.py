@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import itertools
 import random
+import threading
 import time
 import types
 import warnings
@@ -17,6 +18,7 @@ import pytest
 import armwright as aw
 from armwright import contact, control
 from armwright.contact import observers
+from armwright.graph.purity import traced_purely
 from armwright.simulation import simulate
 
 ROBOT = aw.load("planar2")
@@ -319,3 +321,26 @@ def test_what_is_measured_cannot_be_changed_in_place(traced):
         warnings.simplefilter("ignore")
         with pytest.raises(aw.InputError, match=r"law 'law' changes what it was given in place .*q = q.copy"):
             simulate(ROBOT, law, TARGET, 0.01, q0=START)
+
+
+def test_numbers_that_another_thread_draws_are_not_laid_at_the_functions_door():
+    """The generators of the process are everybody's: that one moved while tracing does not tell who moved it."""
+    traced = 0
+
+    def meanwhile():
+        """Draw as another thread would, in the midst of the first trace."""
+        nonlocal traced
+        traced += 1
+        if traced == 1:
+            thread = threading.Thread(target=random.random)
+            thread.start()
+            thread.join()
+        return "program"
+
+    def innocent(q):
+        return 2.0 * q
+
+    random.seed(5)
+    assert traced_purely([innocent], meanwhile, str, "innocent") == "program"
+    with pytest.raises(aw.TraceError, match=r"keeps state in Python \(random changed"):
+        traced_purely([innocent], random.random, str, "guilty")
