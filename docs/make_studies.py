@@ -57,9 +57,10 @@ def markdown(outcome: StudyOutcome) -> str:
 
 
 def found(result: Result) -> str:
-    """Return the numbers behind an answer that would otherwise be a bare "yes", or "" where there are none."""
-    values = (result.correct, *result.readings)
-    return f"{result.write_correct()}. Judged by: " if any(isinstance(value, Shown) for value in values) else ""
+    """Return print and numbers behind an answer that would otherwise be a bare "yes", or "" where there are none."""
+    if not any(isinstance(value, Shown) for value in (result.correct, *result.readings)):
+        return ""
+    return f"printed {result.item.printed.text}. Ours: {result.write_correct()}. Judged by: "
 
 
 def insert(page: Path, name: str, text: str) -> None:
