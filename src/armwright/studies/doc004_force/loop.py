@@ -206,7 +206,7 @@ ITEMS = (
     Item(
         "T5.1g",
         "gravity in the legacy model",
-        Claim("“some of the entries of the gravity vector allow only values that are close to zero”"),
+        Claim("“some of the entries of the gravity vector … allow only values that are close to zero”"),
         correct=gravity_near_zero,
         rule="below a twentieth of model C's joint 3, at 5000 random configurations",
     ),
