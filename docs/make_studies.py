@@ -12,15 +12,15 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from armwright.studies.run_study import StudyOutcome, run_study
-from armwright.studies.study import available, load_study
+from armwright.studies.run_study import Result, StudyOutcome, run_study
+from armwright.studies.study import Shown, available, load_study
 
 DOCS = Path(__file__).resolve().parent
 FIGURES = {
     "003": {"Q7": "ellipsoids", "Q8": "iterations", "Q11": "avoidance", "Q16": "grid"},
     "002": {"3.3": "frames", "A3": "listing", "OL2": "open_loop", "task4": "robust"},
     "001": {"T1a": "growth", "Alg1c": "settling", "A6a": "torques"},
-    "004": {"6.2f": "currents"},
+    "004": {"6.2f": "currents", "T5.7a": "acceleration"},
     "000": {"3.3": "drop", "6.2a": "planner", "7.3a": "path", "7.3f": "contact"},
 }
 """Study → prefix of item ids → name of the figure: the last picture of these items."""
@@ -50,10 +50,17 @@ def markdown(outcome: StudyOutcome) -> str:
     chosen = [r for r in outcome.results if r.verdict.kind == "agrees" and r.verdict.rule]
     if chosen:
         lines += ["", "What agrees by a rule of ours, because the document prints none:", ""]
-        lines += [f"* **{r.item.id}** {r.item.title}: {r.verdict.rule}" for r in chosen]
+        lines += [f"* **{r.item.id}** {r.item.title}: {found(r)}{r.verdict.rule}" for r in chosen]
     for title, said in (("Remarks", outcome.study.remarks), ("Used beyond the document's text", outcome.study.sources)):
         lines += ["", f"{title}:", "", *(f"* {line}" for line in said)] if said else []
     return "\n".join(lines)
+
+
+def found(result: Result) -> str:
+    """Return print and numbers behind an answer that would otherwise be a bare "yes", or "" where there are none."""
+    if not any(isinstance(value, Shown) for value in (result.correct, *result.readings)):
+        return ""
+    return f"printed {result.item.printed.text}. Ours: {result.write_correct()}. Judged by: "
 
 
 def insert(page: Path, name: str, text: str) -> None:

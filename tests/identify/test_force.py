@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forces at the tool on a simulated UR5 (004 §5.5, §5.6): three estimates, two trajectories, friction 10 % off."""
+"""Forces at the tool on a simulated UR5 (004 chapter 6): three estimates, two trajectories, friction 10 % off."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_determinant_of_the_cea_arm():
 
 @pytest.mark.parametrize("table", [UR3, UR5, UR10])
 def test_determinant_of_the_ur_family(table):
-    """004 §3.4: det J = a2 a3 sin q3 sin q5 [a2 cos q2 + a3 cos(q2+q3) + d5 sin(q2+q3+q4)]."""
+    """det J = a2 a3 sin q3 sin q5 [a2 cos q2 + a3 cos(q2+q3) + d5 sin(q2+q3+q4)]; 004 (section 3.1) leaves it open."""
     _, a2, a3, _, d5, _ = table
     q = np.random.default_rng(1).uniform(-PI, PI, (300, 6))
     _, q2, q3, q4, q5, _ = q.T
@@ -39,9 +39,7 @@ def test_determinant_of_the_ur_family(table):
 
 
 def test_golden_values_of_the_ur5():
-    """004 §9: determinant and singular values at q_w. The last value is printed 0.1343; the printed determinant divided
-    by the other five gives 0.1342, as here.
-    """
+    """At the waypoint of 004's Figure 4.5, computed apart from this library; the determinant is the values' product."""
     robot = load("ur5-kufieta-c")
     q = (2.181661, -2.135061, -1.745329, 0.275936, -6.021385, 0)
     assert singularity(robot, q).determinant == pytest.approx(-0.0237753, abs=1e-7)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def commanded_acceleration(q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:
-    """a_q = q̈_d − K_0 (q − q_d) − K_1 (q̇ − q̇_d), shape (n,) (000 §3.6; 004 eq. 2.72)."""
+    """a_q = q̈_d − K_0 (q − q_d) − K_1 (q̇ − q̇_d), shape (n,) (000 §3.6; 004 eq. 2.71)."""
     return ref.qdd + kp * (ref.q - q) + kd * (ref.qd - qd)
 
 

@@ -67,7 +67,7 @@ METHODS: dict[str, Method] = {
         Method(
             "lagrange",
             "Euler–Lagrange, Christoffel symbols",
-            "000 §3.3, 004 §3.6",
+            "000 §3.3, 004 eq. 2.64–2.67",
             lagrange_inverse,
             lagrange_forward,
             lagrange_mass,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains of an inverse-dynamics PD controller from tracking errors, and whether they can be known at all (004 §5.3).
+"""Gains of an inverse-dynamics PD controller from tracking errors, and whether they can be known at all (004 eq. 2.83).
 
 Under feedback linearisation every joint's error obeys ë + k₁ ė + k₀ e = 0, whatever the dynamics. What the data show of
 k₀, k₁ is how an error decays; once it has, they show nothing, and the least-squares cost is flat along k₁ ≈ k₀ + c.

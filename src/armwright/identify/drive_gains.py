@@ -5,8 +5,8 @@ With friction and inertia both unknown, currents alone show only ratios: a gain 
 twice as large explains them equally. A gain must be known, or read from the controller's own targets, or made visible
 by a load of known mass (`Known`, `FromTargets`, `Free`).
 
-`fit_current_map` takes the rigid body as described (004 §5.5). 004 draws torque over current (6.5); noise in the
-current flattens such a line. Here the noisy variable is regressed:
+`fit_current_map` takes the rigid body as described. 004 draws torque over current (eq. 6.5); noise in the current
+flattens such a line. Here the noisy variable is regressed:
 
     i = (τ_μ + ν_c sgn q̇ + ν_v q̇ − b)/k,     linear in 1/k, ν_c/k, ν_v/k, −b/k
 

@@ -2,7 +2,7 @@
 """From a log to even samples that can be differentiated: cut at gaps, resampled, filtered without delay.
 
 `even_samples` makes them. `LowPass` is the filter, as second-order sections: without delay for fitting, causal with a
-stated delay for streams (004 §3.11).
+stated delay for streams (004 eq. 5.12).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LowPass:
 
     @property
     def delay(self) -> float:
-        """Return the delay of slow signals in the causal form [s]: 1/(2π cutoff sin(π/2N)) (004 §3.11)."""
+        """Return the delay of slow signals in the causal form [s]: 1/(2π cutoff sin(π/2N))."""
         if not self.order:
             return 0.0
         return float(1.0 / (2.0 * np.pi * self.cutoff * np.sin(np.pi / (2 * self.order))))
@@ -88,7 +88,7 @@ class FilterStream:
 
 
 def low_pass(rate: float, cutoff: float | None, order: int = 4) -> LowPass:
-    """Design a Butterworth low-pass as second-order sections (004 §3.11; direct polynomials lose digits there).
+    """Design a Butterworth low-pass as second-order sections (004 eq. 5.12; direct polynomials lose digits there).
 
     Without cutoff everything passes: for simulated logs without noise.
     """

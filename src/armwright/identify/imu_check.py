@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint motion compared with an accelerometer on the tool (004 §3.11, §5.4): a check of kinematics and mounting.
+"""Joint motion compared with an accelerometer on the tool (004 section 5.5): a check of kinematics and mounting.
 
 An accelerometer shows specific force f = Rᵀ(a − g), so a = R f + g; the thesis prints a = R f − g, by which a sensor at
 rest falls upwards at 19.6 m/s². A mounting tilt of 4° looks like 0.68 m/s². Second derivatives of Euler angles are not

@@ -163,7 +163,7 @@ def _quantised(x: Traced, resolution: Traced) -> Traced:
 def accelerometer(
     robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, T_tool_sensor: ArrayLike | None = None
 ) -> Traced:
-    """Specific force (..., 3) in sensor axes [m/s²] at the tool: f = Rᵀ(a − g) (004 §3.11, sign corrected).
+    """Specific force (..., 3) in sensor axes [m/s²] at the tool: f = Rᵀ(a − g) (004 eq. 5.11, sign corrected).
 
     At rest it reads +9.81 upwards. The lever arm counts: a = a_tool + α × r + ω × (ω × r).
     """

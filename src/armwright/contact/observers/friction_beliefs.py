@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motor current as the torque source (004 §3.8–3.10): tau = k i + b, in place of the commanded torque.
+"""Motor current as the torque source (004 eq. 6.6–6.9): tau = k i + b, in place of the commanded torque.
 
 004 defines F as the wrench that the robot exerts on its surroundings, F̂ = J⁻ᵀ(k i + b − tau_model − tau_friction). Here
 tau_ext is what the world does to the arm, the same with the opposite sign: feed the torque below to any observer.
