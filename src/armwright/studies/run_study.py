@@ -214,7 +214,7 @@ def run_item(item: Item) -> Result:
         correct = item.correct() if item.correct is not None else None
         readings = tuple(reading.compute() for reading in item.readings)
         notes = tuple(item.notes()) if item.notes is not None else ()
-        verdict = judge(item, _value(as_published), _value(correct), [_value(reading) for reading in readings])
+        verdict = judge(item, judged(as_published), judged(correct), [judged(reading) for reading in readings])
     except ArmwrightError as error:
         return Result(item, Verdict("failed", str(error)), seconds=time.perf_counter() - start)
     except Exception as error:  # noqa: BLE001 - one broken item must not take the others with it; exit code 1 tells
@@ -258,9 +258,11 @@ def choose(study: Study, only: Sequence[str]) -> tuple[Item, ...]:
     return tuple(item for item in study.items if item.id in wanted)
 
 
-def largest_difference(as_published: Any, correct: Any) -> str | None:
+def largest_difference(as_published: ArrayLike | Shown | None, correct: ArrayLike | Shown | None) -> str | None:
     """Say where two arrays of two or more axes differ most; None for anything else: a norm would tell nothing."""
-    if as_published is None or np.ndim(correct) < 2 or np.shape(as_published) != np.shape(correct):
+    if not (isinstance(as_published, np.ndarray) and isinstance(correct, np.ndarray)):
+        return None
+    if correct.ndim < 2 or as_published.shape != correct.shape:
         return None
     x, y = np.asarray(as_published, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     place = np.unravel_index(int(np.argmax(np.abs(x - y))), y.shape)
@@ -269,7 +271,8 @@ def largest_difference(as_published: Any, correct: Any) -> str | None:
     return f"largest difference {abs(x[place] - y[place]):.3g}, entry ({entry}): {values}"
 
 
-def _value(found: Any) -> Any:
+def judged(found: object) -> Any:  # what a computation may return is as wide as what it may be compared with
+    """Return what is judged of a computed answer: itself, without the numbers that are shown with it."""
     return found.value if isinstance(found, Shown) else found
 
 
