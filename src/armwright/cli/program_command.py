@@ -224,7 +224,7 @@ def program(
                 "override": cycles.override,
                 "payload": None if load is None else Payload(*option_words.payload(load)),  # type: ignore[arg-type]
                 "tool": None if tool is None else option_words.tool(tool),
-                "wrench": [Push(*option_words.wrench(words)) for words in mounting.wrench or ()] or None,
+                "wrench": [Push(*option_words.wrench(words)) for words in mounting.wrench or ()] or None,  # type: ignore[arg-type]
                 "start_q": None if start is None else option_words.configuration(start, arm, "--start"),
                 "rule": cycles.rule,
                 "basis": cycles.basis,

@@ -135,8 +135,8 @@ ITEMS: tuple[Item, ...] = (
         Numbers(SPEEDS, "rad/s"),
         None,
         motor_speeds,
-        reason="the motor of axis 2 gives 2.46, perhaps a slip of one digit; axes 1 and 3 would need 3500/min of motors "
-        "that have 3150 (Appendix E); axes 4–6 agree, the last one cut off",
+        reason="the motor of axis 2 gives 2.46, perhaps a slip of one digit; axes 1 and 3 would need 3500/min of "
+        "motors that have 3150 (Appendix E); axes 4–6 agree, the last one cut off",
         faults=("axis speeds and motor speeds contradict each other",),
         notes=lambda: [
             "gears of axes 4–6 from their stages: " + ", ".join(f"{k:.3f}" for k in gears()),
