@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.dynamics import inverse_dynamics
+from armwright.dynamics import bias, inverse_dynamics
+from armwright.dynamics.actuator_side import actuator_side, consistent
 from armwright.dynamics.mrnea import mrnea
 from armwright.programs import read_program, run_program
-from armwright.studies.doc001_erfd import STUDY, coefficients, counts, demo, motors
+from armwright.studies.doc001_erfd import STUDY, coefficients, counts, demo, model, motors
 from armwright.studies.doc001_erfd.appendix_b import UNDEFINED, bodies, closed_forms, tabulated
 from armwright.studies.doc001_erfd.coefficients import A_1, A_2, CONSISTENT, swing, terms, transforms
 from armwright.studies.doc001_erfd.counts import ROWS, gauss, total_of_rows, wrong_rows
@@ -103,6 +106,26 @@ def test_frame_3_of_the_table_and_of_the_transforms():
     np.testing.assert_allclose(coefficients.wrist_centre(), p[3], atol=1e-12)
 
 
+def test_the_sign_alone_makes_the_printed_transforms():
+    """Entries of ³T₄ and ⁵T₆ of (A.1) as printed; each is plain DH with its angle turned round, and nothing else."""
+    for q in states(5)[0]:
+        (D, _), (plain, _) = transforms(q, A_1), transforms(q * [1, 1, 1, -1, 1, -1], CONSISTENT)
+        (c4, c6), (s4, s6) = np.cos(q[[3, 5]]), np.sin(q[[3, 5]])
+        np.testing.assert_allclose(D[3].T @ D[4], [[c4, 0, s4], [-s4, 0, c4], [0, -1, 0]], atol=1e-14)
+        np.testing.assert_allclose(D[5].T @ D[6], [[c6, s6, 0], [-s6, c6, 0], [0, 0, 1]], atol=1e-14)
+        np.testing.assert_allclose(np.array(D), np.array(plain), atol=1e-14)
+        one, other = transforms(q, A_2)[0][6], transforms(q * [1, 1, 1, 1, 1, -1], A_1)[0][6]
+        np.testing.assert_allclose(one, other, atol=1e-14)  # q6 is all that tells (A.2) from (A.1)
+
+
+def test_the_load_is_right_where_it_acts_once_at_its_point():
+    """Twice less once at the centre of mass is the right bias; neither reading of f_7 gives it."""
+    right = bias(arm(), Q, QD, -F_E, friction=False)
+    twice, once = coefficients.bias_with_f_e_twice(), coefficients.bias_with_f_e_twice(f_7=False)
+    np.testing.assert_allclose(twice - (once - bias(arm(), Q, QD, friction=False)), right, rtol=1e-11)
+    assert np.abs(twice - right).max() > 50.0 and np.abs(once - right).max() > 5.0
+
+
 def test_closed_forms_make_the_dynamics():
     H, u = coefficients.terms_of(closed_forms(bodies(Q)), Q, QD)
     made = mrnea(arm(), Q, QD)
@@ -186,11 +209,14 @@ def test_the_study_runs_the_program_of_the_example():
 
 
 def test_a_corner_alone_saturates():
-    """Left sharp, ten of eleven cycles at a limit are at corners; the eleventh is where the speed of axis 4 is cut."""
+    """Left sharp, ten of eleven cycles at a limit are at corners; the eleventh where axis 4 is no longer cut."""
     free = motors.run("demo", "unlimited")
     at, corners = np.flatnonzero(free.saturated.any(axis=1)), np.flatnonzero(np.diff(free.demand.moves))
     near = np.abs(at[:, None] - corners).min(axis=1) <= motors.NEAR_CYCLES
     assert (at.size, int(near.sum())) == (11, 10)
+    (left,) = at[~near]
+    assert free.saturated[left].tolist() == [False, False, False, True, False, False]
+    assert left - np.flatnonzero(free.clipped[:, 3])[-1] <= motors.NEAR_CYCLES
 
 
 # --- Algorithm 1 -----------------------------------------------------------------------------------------------------
@@ -229,6 +255,35 @@ def test_limits_hold_in_every_cycle(move):
     full = np.abs(motors.run(move, "full").qd / motors.run(move, "full").drives.speed).max()
     assert 1.0 < full < 1.03
     assert not motors.within_torque(move, literal)
+
+
+def test_coupling_and_sign_are_all_that_is_wrong_with_the_motor_side():
+    """(D.3) is right for gears that are not coupled, and its friction where every axis works against its load."""
+    gear = np.diag(np.diag(arm().actuators.gear))
+    plain = replace(arm(), actuators=replace(arm().actuators, gear=gear))
+    smooth = replace(plain, actuators=replace(plain.actuators, load_friction=np.zeros(6)))
+    for one, other in ((as_published, opposing_friction), (opposing_friction, consistent), (as_published, consistent)):
+        torques = [actuator_side(smooth, Q, QD, QDD, 0.01, side=side).torque for side in (one, other)]
+        np.testing.assert_allclose(*torques, rtol=1e-11)
+    u = inverse_dynamics(plain, Q, QD, QDD, friction=False, rotors=False)
+    assert ((u > 0.0) != (QD > 0.0)).any()
+    qd = np.abs(QD)
+    lifting = inverse_dynamics(plain, Q, qd, QDD, friction=False, rotors=False)
+    own = lifting > 0.0
+    torques = [
+        np.asarray(actuator_side(plain, Q, qd, QDD, 0.01, side=side).torque) for side in (as_published, consistent)
+    ]
+    np.testing.assert_allclose(torques[0][own], torques[1][own], rtol=1e-11)
+    assert own.sum() >= 4
+
+
+def test_speeds_that_contradict_the_motors():
+    """3500/min gives what is printed for axes 1 and 3, a digit what is printed for axis 2."""
+    printed = np.array([float(x) for x in model.SPEEDS.split()])
+    of_motors = model.motor_speeds()
+    np.testing.assert_allclose(of_motors[[0, 2]] * 3500 / 3150, printed[[0, 2]], atol=0.005)
+    assert of_motors[1] + 1.0 == pytest.approx(printed[1], abs=0.005)
+    np.testing.assert_allclose(of_motors[3:], printed[3:], atol=0.01)
 
 
 def test_rules_that_keep_the_speeds():

@@ -283,9 +283,13 @@ def sdt_agrees() -> bool:
     return bool(np.abs(one - other).max() <= SAME_TORQUE_SHARE * np.abs(other).max())
 
 
-def bias_with_f_e_twice() -> Array:
-    """Return u′ with f_e added to e_n (14) and also carried as f_{n+1}: the first acts at link 6's centre of mass."""
-    right = bias(arm(), Q, QD, -F_E, friction=False)
+def bias_with_f_e_twice(*, f_7: bool = True) -> Array:
+    """Return u′ with f_e added to e_n (14), where it acts at link 6's centre of mass.
+
+    Args:
+        f_7: whether f_e is also carried as f_7 of (56) and (59), as (10) and (18) have it.
+    """
+    right = bias(arm(), Q, QD, -F_E if f_7 else np.zeros(6), friction=False)
     centre = np.eye(4)
     centre[:3, 3] = arm().bodies[5].com
     at_centre = arm().with_tool(centre)
@@ -410,11 +414,15 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "14",
         "bias with the load of the example",
-        Formula("e_n = m_n(…) + f_e (14), and f_7 = f_e (56)", "N m"),
+        Formula("e_n = m_n(…) + f_e (14), p_7 × f_7 (56), … + f_7 (59)", "N m"),
         bias_with_f_e_twice,
         lambda: bias(arm(), Q, QD, -F_E, friction=False),
-        reason="the load is counted twice, once with the lever of the centre of mass",
+        reason="with f_7 = f_e, as (10) and (18) say, the load is counted twice, once with the lever of the centre of "
+        "mass; with f_7 = 0 once, with that lever alone",
         faults=("(14): f_e counted twice",),
+        notes=lambda: [
+            "with f_7 = 0: " + ", ".join(f"{x:.3f}" for x in bias_with_f_e_twice(f_7=False)) + " N m",
+        ],
     ),
     Item(
         "A5",

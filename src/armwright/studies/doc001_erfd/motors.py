@@ -244,7 +244,7 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "D.3a",
         "motor torques from joint torques, without dry friction",
-        Formula("Λ⁻¹ u in the place of K^-T u", "N m"),
+        Formula("(D.3): h_aij = h_ij/k_i, u′_ai = [u′_i + …]/k_i, of the own axis alone", "N m"),
         lambda: motor_torque(as_published, friction=False),
         lambda: motor_torque(consistent, friction=False),
         reason="virtual work asks for u = Kᵀτ: motors 5 and 6 load joint 4, motor 6 joint 5, motor 3 joint 2",
@@ -253,7 +253,7 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "D.3b",
         "dry friction in the motor torques",
-        Formula("μ_s sign(q̇) u", "N m"),
+        Formula("(D.3): μ_si sign(q̇_i) u_i", "N m"),
         lambda: motor_torque(as_published, PUSH),
         lambda: motor_torque(opposing_friction, PUSH),
         reason="where u < 0 it pushes the joint on: |u| is meant; and it stays at the wished load after the torque was "
