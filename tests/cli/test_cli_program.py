@@ -247,3 +247,28 @@ def test_a_machine_of_three_axes_whose_motors_heat(capsys, program):
     found = json.loads(out)
     assert code == 0 and found["missing"] == []
     assert all(0.0 < motor["heat"] < 1.0 and motor["continuous_torque_nm"] > 0.0 for motor in found["motors"])
+
+
+def test_wrench(capsys, program, place):
+    """A force along the program changes the torques, is told in words and in JSON, and refused with reasons."""
+    file = program(short(place))
+    code, out, _ = run(capsys, file, "--wrench", "-20,0,-30", "--json")
+    pushed, free = json.loads(out), json.loads(run(capsys, file, "--json")[1])
+    assert code == 0 and free["wrench"] == []
+    (row,) = pushed["wrench"]
+    assert row["force_n"] == [-20.0, 0.0, -30.0] and row["moves"] == [1, 2] and row["frame"] == "base"
+    assert pushed["motors"][1]["torque_use"] != free["motors"][1]["torque_use"]
+    code, out, _ = run(capsys, file, "--wrench", "1:0,0,-30,0,1,0", "--wrench", "2-2:0,0,25@tool")
+    assert "(0, 0, -30) N and (0, 1, 0) N·m in move 1, base axes" in " ".join(out.split())
+    assert "(0, 0, 25) N in move 2, tool axes" in " ".join(out.split())
+    for words, says in (
+        ("1,2", "expected a force"),
+        ("1,2,nan", "not finite"),
+        ("1,2,x", "not a number"),
+        ("a-b:1,2,3", "such as"),
+        ("1,2,3@flange", "such as"),
+        ("3:1,2,3", "move 3 is not there"),
+        ("2-1:1,2,3", "comes after"),
+    ):
+        code, out, err = run(capsys, file, "--wrench", words)
+        assert code == 2 and says in " ".join(err.split()), words

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The motor side of the dynamics: virtual work, friction that opposes, the golden state of 001 §9."""
+"""The motor side of the dynamics: virtual work, friction that opposes, a golden state of 001's arm."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def coupled(seed, n=5, friction=0.2):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_without_friction_it_is_lagrange_with_rotors(seed):
-    """Kᵀu_a = (H + KᵀI_aK) q̈ + u′: the joint-side inverse dynamics, for any coupling (001 §9)."""
+    """Kᵀu_a = (H + KᵀI_aK) q̈ + u′: the joint-side inverse dynamics, for any coupling."""
     arm = with_motors(coupled(seed, friction=0.0), viscous=np.zeros(5))
     q, qd, qdd, wrench, _ = random_state(arm, seed)
     made = actuator_side(arm, q, qd, qdd, DT, wrench)
@@ -78,7 +78,7 @@ def test_dry_friction_only_takes_power(seed):
 
 @pytest.mark.parametrize("push", [-20.0, 20.0])
 def test_published_friction_drives_where_the_load_is_negative(push):
-    """μ sign(q̇) u of (D.3) has the wrong sense wherever u < 0; |u| is meant (001 §3.10)."""
+    """μ sign(q̇) u of (D.3) has the wrong sense wherever u < 0; |u| is meant (001)."""
     arm = with_motors(rl15(), viscous=np.zeros(6))
     smooth = with_motors(arm, load_friction=np.zeros(6))
     qd, qdd = np.array([0.0, -1.0, 0.0, 0.0, 0.0, 0.0]), np.array([0.0, push, 0.0, 0.0, 0.0, 0.0])
@@ -119,7 +119,7 @@ def test_friction_of_the_joints_is_load():
 
 
 def test_joint_side_is_that_of_the_document():
-    """H and u′ come from composite bodies and Newton–Euler; mRNEA gives the same (001 X1)."""
+    """H and u′ come from composite bodies and Newton–Euler; mRNEA gives the same (001, Fig. A5)."""
     H, u = joint_side(rl15(), Q, QD)
     made = mrnea(rl15(), Q, QD)
     assert np.allclose(H, made.H, atol=1e-11) and np.allclose(u, made.u, atol=1e-11)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published arms: the golden state of RL15 (001 §9), and operation counts that must not grow."""
+"""Published arms: a golden state of RL15 (001), and operation counts that must not grow."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def test_trapezoid_keeps_its_limits_and_touches_one(fast):
 
 
 def test_trapezoid_of_document_001():
-    """X11: the rated move of the RL15 takes 1.4676 s, axis 1 alone sets it, as a triangle."""
+    """The rated move of the RL15 takes 1.4676 s, axis 1 alone sets it, as a triangle."""
     robot = aw.load("rl15")
     v = np.array([j.limits.velocity for j in robot.joints])
     a = np.array([j.limits.acceleration for j in robot.joints])
@@ -210,7 +210,7 @@ def test_trapezoid_of_document_001():
     m = motion.trapezoid(np.zeros(6), goal, v, a)
     assert m.duration == pytest.approx(1.4676, abs=5e-5)
     assert m.breaks.size == 3
-    assert motion.trapezoid(np.zeros(6), goal, v, 4 * a).duration == pytest.approx(0.8654, abs=5e-5)  # X12
+    assert motion.trapezoid(np.zeros(6), goal, v, 4 * a).duration == pytest.approx(0.8654, abs=5e-5)
 
 
 def test_jerk_limited_is_ruckigs_profile_exactly():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Algorithm 1 (001 §3.11): limits hold, what no limit meets is left alone, and the document's test moves come out."""
+"""Algorithm 1 (001): limits hold, what no limit meets is left alone, test moves with the document's load come out."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_partitioned_keeps_the_axes_whose_motors_can_follow():
 
 
 def test_speed_limits_of_joints_and_motors():
-    """X12 asks 111 % of motor 1; with motors counted no motor passes its limit under Partitioned."""
+    """The fast move asks 111 % of motor 1; with motors counted no motor passes its limit under Partitioned."""
     demand = point_to_point(4.0, hold=100)
     joints = run_motors(rl15(), demand, "partitioned", algorithm=replace(DOCUMENT, motor_speed=False))
     assert (np.abs(joints.qd) <= joints.drives.speed * (1.0 + 1e-9)).all()

@@ -82,7 +82,7 @@ def test_demo_goes_where_it_says(plan, rl15, demo):
 def test_demo_figures(rl15, demo):
     """Moves 2–10 alone, orientation turned evenly as in the digest: 7.7475 s, at most 52 % of any motor (f_e on).
 
-    And the last move is the digest's X11, 1.4676 s.
+    And the last move takes 1.4676 s.
     """
     tool_moves = only(demo, 1, 10, orientation="slerp", wrench=np.array([-100.0, -100.0, 150.0, 0, 0, 0]))
     p = plan_program(rl15, tool_moves, start_q=Q_S0)

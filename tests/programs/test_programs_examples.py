@@ -37,7 +37,7 @@ def test_krl_says_every_word_of_the_demonstration():
 
 
 def test_the_demonstration_is_the_table_of_the_document():
-    """Kinds, targets, speeds and blends of 001 §4.8, in SI."""
+    """Kinds, targets, speeds and blends of 001, Fig. 8, in SI."""
     moves = DEMO.moves
     kinds = ["joint", "arc", "arc", "line", "arc", "line", "line", "arc", "line", "arc", "joint", "joint"]
     assert [m.kind for m in moves] == kinds
@@ -68,7 +68,7 @@ def test_the_demonstration_is_the_table_of_the_document():
 
 
 def test_the_corrected_points_lie_in_the_plane_of_the_others_and_the_printed_do_not():
-    """001 §4.8: all points in one plane, to the printed digits; s6 and s9 as printed are 0.43 and 526 mm off."""
+    """001, Fig. 8: all points in one plane, to the printed digits; s6 and s9 as printed are 0.43 and 526 mm off."""
     text = (EXAMPLES / "lola15dd.irl").read_text(encoding="utf-8")
 
     def off_plane(program):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lola 15 and its test move (001 §5, X11 and X12), and small arms whose motors can be worked out by hand."""
+"""Lola 15 with the load of 001 and its last move of Fig. 8; small arms whose motors can be worked out by hand."""
 
 from __future__ import annotations
 

@@ -134,6 +134,15 @@ def payload_option(help: str, *others: str) -> OptionInfo:  # noqa: A002
     return typer.Option("--payload", metavar="|".join([LOAD, *others]), help=f"{help} {where}")
 
 
+WRENCH = "[MOVES:]FX,FY,FZ[,NX,NY,NZ][@tool]"
+
+
+def wrench_option(help: str) -> OptionInfo:  # noqa: A002
+    """Return ``--wrench``: force [N] and moment [N m] of the world on the tool, in moves such as 5 or 2-10."""
+    how = "Newtons and newton metres on the tool point, base axes, with @tool those of the tool; MOVES: 5, or 2-10."
+    return typer.Option("--wrench", metavar=WRENCH, help=f"{help} {how}")
+
+
 def address_option(name: str, help: str) -> OptionInfo:  # noqa: A002
     """Return an option for the address of a device."""
     return typer.Option(name, metavar="HOST[:PORT]", help=help)
@@ -295,6 +304,22 @@ def payload(text: str) -> tuple[float, list[float]]:
     if len(com) != 3:
         raise InputError(f"--payload {text!r}: expected mass, or mass@x,y,z")
     return _number(mass, f"--payload {text!r}"), com
+
+
+def wrench(text: str) -> tuple[list[float], str, int | None, int | None]:
+    """Read '[MOVES:]fx,fy,fz[,nx,ny,nz][@tool]' as a wrench (6,), its axes, and its first and last move."""
+    what = f"--wrench {text!r}"
+    moves, colon, rest = text.rpartition(":")
+    values, at, frame = rest.partition("@")
+    first, _, last = moves.partition("-")
+    stated = [word.strip() for word in (first, last or first)] if colon else []
+    if not all(word.isdecimal() for word in stated) or (at and frame.strip() not in ("base", "tool")):
+        raise InputError(f"{what}: expected {WRENCH}, such as 0,0,-80 or 2-10:100,100,-150@tool")
+    found = numbers(values, what)
+    if len(found) not in (3, 6):
+        raise InputError(f"{what}: expected a force fx,fy,fz in N, or fx,fy,fz,nx,ny,nz with a moment in N m")
+    begin, end = (int(word) for word in stated) if stated else (None, None)
+    return [*found, 0.0, 0.0, 0.0][:6], frame.strip() or "base", begin, end
 
 
 def value_range(text: str, option: str) -> tuple[float, float]:

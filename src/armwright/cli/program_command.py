@@ -30,6 +30,7 @@ from armwright.cli.option_words import (
     out_option,
     payload_option,
     robot_option,
+    wrench_option,
 )
 from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, say, say_json, show_page, table
 from armwright.cli.output import tell as remark
@@ -174,6 +175,7 @@ class Mounting:
         str | None, typer.Option(help="Tool of moves that name none: x,y,z in metres from the flange, or x,y,z,A,B,C.")
     ] = None
     start: Annotated[str | None, joints_option("--start", "Where the arm stands at first.")] = None
+    wrench: Annotated[list[str] | None, wrench_option("What the world does to the tool; may be repeated.")] = None
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,7 @@ def program(
     Exit code 0 if they can, 1 if they cannot.
     """
     from armwright.files import Uninterrupted
-    from armwright.programs import Payload, read_program
+    from armwright.programs import Payload, Push, read_program
     from armwright.programs.outcome import run_program
 
     csv, out = wanted.csv, wanted.out
@@ -222,6 +224,7 @@ def program(
                 "override": cycles.override,
                 "payload": None if load is None else Payload(*option_words.payload(load)),  # type: ignore[arg-type]
                 "tool": None if tool is None else option_words.tool(tool),
+                "wrench": [Push(*option_words.wrench(words)) for words in mounting.wrench or ()] or None,  # type: ignore[arg-type]
                 "start_q": None if start is None else option_words.configuration(start, arm, "--start"),
                 "rule": cycles.rule,
                 "basis": cycles.basis,
@@ -290,9 +293,18 @@ def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: Command
 
 def print_tables(outcome: ProgramRun) -> None:
     """Print the verdict, one row a move, events, one row a motor, and what would work."""
-    from armwright.programs.outcome.program_words import MOTOR_HEADS, MOVE_HEADS, event_words, motor_cells, move_cells
+    from armwright.programs.outcome.program_words import (
+        MOTOR_HEADS,
+        MOVE_HEADS,
+        event_words,
+        motor_cells,
+        move_cells,
+        push_words,
+    )
 
     say(outcome.verdict)
+    for words in push_words(outcome):
+        say(words)
     say()
     title = f"{outcome.program.name or outcome.program.file} on {outcome.robot.name}"
     table(title, MOVE_HEADS, [move_cells(outcome, move) for move in outcome.moves], left=3)

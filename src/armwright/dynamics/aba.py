@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Articulated-body forward dynamics (Featherstone; 001 §3.12), in body frames with 3×3 blocks, O(n).
+"""Articulated-body forward dynamics (Featherstone 1983), in body frames with 3×3 blocks, O(n).
 
 The articulated inertia of a body is kept as three blocks about its origin, in body axes,
 
@@ -8,7 +8,7 @@ The articulated inertia of a body is kept as three blocks about its origin, in b
 with a the acceleration of the origin minus gravity. Joint i takes out its own freedom: with U = (column of the inertia
 along the axis), D = axis·U + rotor inertia, u = tau − axis·p, the rest is reduced by U Uᵀ/D and handed to the parent.
 
-Rotor inertia on the diagonal belongs in D. Motors that are coupled (off-diagonal armature B, 001 §3.10) are
+Rotor inertia on the diagonal belongs in D. Motors that are coupled (off-diagonal armature B; 001, App. D) are
 outside the recursion, which sees one joint at a time. With M₀ the matrix the recursion solves and K the joints that
 B touches, (M₀ + B) q̈ = r is solved as
 

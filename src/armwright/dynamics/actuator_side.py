@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arm as its motors feel it: u_a = H_a q̈ + u′_a (001 §3.10, eq. 90–92), in a form that obeys virtual work.
+"""The arm as its motors feel it: u_a = H_a q̈ + u′_a (001 eq. 90–92, App. D), in a form that obeys virtual work.
 
 Motor angles are q_a = K q. Gears carry τ = K^-T u; dry friction takes the fraction μ of the load that they carry, in
 the sense that opposes the motion; viscous friction acts on the speed at the end of the cycle, q̇ + q̈Δt:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Composite rigid body algorithm: M(q) in body frames, and forward dynamics by M = LᵀDL (Featherstone; 001 §3.12).
+"""Composite rigid body algorithm: M(q) in body frames, and forward dynamics by M = LᵀDL (Featherstone; WO3 of 001).
 
 Column j of M is the force that the composite of everything beyond joint j needs for a unit acceleration of joint j
 alone; it is carried towards the root and read off at every joint on the way. Bodies on different branches never meet,

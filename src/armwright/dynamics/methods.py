@@ -52,7 +52,7 @@ def _walker_orin(variant: int) -> Method:
     return Method(
         f"walker-orin-{variant}",
         f"Walker–Orin, method {variant}",
-        "001 §3.12",
+        "001 Table 2",
         walker_orin_inverse,
         walker_orin_forward,
         walker_orin_mass,
@@ -63,7 +63,7 @@ def _walker_orin(variant: int) -> Method:
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("rnea", "recursive Newton–Euler", "000 §3.4, 002 §3.5, 001 §3.3", rnea, None, None),
+        Method("rnea", "recursive Newton–Euler", "000 §3.4, 002 §3.5, 001 eq. 4–33", rnea, None, None),
         Method(
             "lagrange",
             "Euler–Lagrange, Christoffel symbols",
@@ -73,12 +73,12 @@ METHODS: dict[str, Method] = {
             lagrange_mass,
         ),
         Method("poe", "product of exponentials", "002 §3.6", poe_inverse, poe_forward, poe_mass),
-        Method("crba", "composite rigid bodies, LᵀDL", "001 §3.12", crba_inverse, crba_forward, crba),
-        Method("aba", "articulated bodies", "001 §3.12", None, aba, None, mimic=False),
+        Method("crba", "composite rigid bodies, LᵀDL", "001 Table 2", crba_inverse, crba_forward, crba),
+        Method("aba", "articulated bodies", "001 Table 2", None, aba, None, mimic=False),
         _walker_orin(1),
         _walker_orin(2),
         _walker_orin(3),
-        Method("mrnea", "modified Newton–Euler, ERFD", "001 §3.4–3.7", mrnea_inverse, mrnea_forward, mrnea_mass),
+        Method("mrnea", "modified Newton–Euler, ERFD", "001 Section 4", mrnea_inverse, mrnea_forward, mrnea_mass),
     )
 }
 

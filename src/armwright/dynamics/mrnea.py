@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mRNEA, the modified recursive Newton–Euler algorithm of ERFD (001 §3.4–3.7): explicit H and u′, root axes.
+"""mRNEA, the modified recursive Newton–Euler algorithm of ERFD (001, Section 4): explicit H and u′, root axes.
 
 Every link's acceleration is kept as a polynomial in the joint rates,
 
@@ -59,7 +59,7 @@ class Explicit(NamedTuple):
 
 
 def _expanded(tree: Tree, frames: BodyFrames, masses: Masses, rates: list[Traced]) -> tuple[list[Traced], list[Traced]]:
-    """Velocity parts of force and moment by the published b_ikj and d_ikj (closed forms of 001 §3.5): O(n³) vectors."""
+    """Velocity parts of force and moment by the b_ikj and d_ikj of 001 (eq. 5 and 9), in closed form: O(n³) vectors."""
     force, moment = [], []
     for i in range(tree.nb):
         m, h, inertia = masses.m[i], masses.h[i], masses.J[i]
@@ -84,7 +84,7 @@ def _expanded(tree: Tree, frames: BodyFrames, masses: Masses, rates: list[Traced
 
 
 def _lean(tree: Tree, frames: BodyFrames, masses: Masses, rates: list[Traced]) -> tuple[list[Traced], list[Traced]]:
-    """Velocity parts of force and moment from one forward recursion at q̈ = 0 (001 §3.3, 3.5): O(n) vectors."""
+    """Velocity parts of force and moment from one forward recursion at q̈ = 0 (001, B.1): O(n) vectors."""
     state: list[tuple[Any, Any, Any]] = []
     force, moment = [], []
     for i in range(tree.nb):
@@ -132,7 +132,7 @@ def mrnea(
     expanded: bool = False,
     gravity: bool = True,
 ) -> Explicit:
-    """Explicit H and u′ of u = H q̈ + u′ (001 eq. 34–36), in one backward pass over the coefficient vectors (§3.6).
+    """Explicit H and u′ of u = H q̈ + u′ (001 eq. 34–36), in one backward pass over the coefficient vectors.
 
     Args:
         arm: robot or tree.
@@ -216,7 +216,7 @@ def mrnea_forward(
     friction: bool = True,
     rotors: bool = True,
 ) -> Traced:
-    """Joint accelerations (n,) from H q̈ = u − u′ (001 eq. 2, §3.7); arguments as in `crba_forward` and `mrnea`."""
+    """Joint accelerations (n,) from H q̈ = u − u′ (001 eq. 2); arguments as in `crba_forward` and `mrnea`."""
     tree = as_tree(arm)
     H, u = mrnea(tree, q, qd, wrench, wrenches, expanded=expanded, gravity=gravity)
     rest = u + joint_torque(tree, qd, None, friction=friction, rotors=False)

@@ -72,7 +72,7 @@ def coulomb_sign(tree: Tree, qd: Traced) -> Traced:
 
 
 def friction_torque(tree: Tree, qd: Traced) -> Traced:
-    """Torque that friction takes (n,): F_v q̇ + coulomb·sign(q̇) (004 eq. 3.12; F_v may couple joints, 001 §3.10)."""
+    """Torque that friction takes (n,): F_v q̇ + coulomb·sign(q̇) (004 eq. 3.12; F_v may couple joints, 001 eq. 91)."""
     out = tree.viscous @ qd
     if present(tree.coulomb):
         signs = coulomb_sign(tree, qd)

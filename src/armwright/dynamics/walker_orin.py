@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walker and Orin's methods 1, 2 and 3 for forward dynamics (001 §3.12).
+"""Walker and Orin's methods 1, 2 and 3 for forward dynamics (1982; 001, Table 2).
 
 All three build M and the bias u′ and solve; they differ in how M is obtained.
 

@@ -31,7 +31,7 @@ class SpeedLimits:
 
     Attributes:
         rows: (k, n); a unit row over its limit for a joint, a row of the gear matrix over its limit for a motor
-            (qd_motor = gear qd, 001 §3.10). k may be 0.
+            (qd_motor = gear qd; 001, D.1 and D.2). k may be 0.
         labels: k names for messages, "speed of joint 'elbow'" or "speed of motor 3".
     """
 
@@ -91,11 +91,11 @@ LIMIT_SLACK = 1e-9
 class TorqueLimits:
     """The set {tau : |rows @ tau| ≤ bound}: joint efforts and motor torques at once.
 
-    Where a motor's gears take the share μ of the load they carry, its torque is more than that (001 §3.10):
+    Where a motor's gears take the share μ of the load they carry, its torque is more than that (001, D.3):
     rows @ tau + μ sign(q̇_a) |rows @ tau_load|, with tau_load without rotors and without the motors' own friction.
 
     Attributes:
-        rows: (k, n); a unit row for a joint, a row of gear^-T for a motor (tau = gearᵀ tau_motor, 001 §3.10).
+        rows: (k, n); a unit row for a joint, a row of gear^-T for a motor (tau = gearᵀ tau_motor).
         bound: (k,) > 0 [N m or N], finite.
         labels: k names for messages, "joint elbow" or "motor 3".
         load_friction: (k,) μ, 0 for joints.

@@ -119,7 +119,7 @@ def trapezoid_law(speed: float, acceleration: float) -> Trajectory:
 def trapezoid(
     q0: ArrayLike, q1: ArrayLike, velocity: ArrayLike, acceleration: ArrayLike, *, duration: float | None = None
 ) -> Trajectory:
-    """Return the synchronised trapezoid: all joints follow one law s(t), straight in joint space (001 X11).
+    """Return the synchronised trapezoid: all joints follow one law s(t), straight in joint space.
 
     Args:
         q0: start (n,).

@@ -22,6 +22,7 @@ from armwright.programs.program import (
 )
 from armwright.programs.program_comparison import program_differences
 from armwright.programs.program_plan import ProgramPlan, plan_program
+from armwright.programs.program_push import Push
 from armwright.programs.program_reader import check_program, read_program, write_program
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Program",
     "ProgramPlan",
     "ProgramRun",
+    "Push",
     "Share",
     "Speed",
     "Stop",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MoveKind = Literal["joint", "line", "arc", "spline", "wait"]
 Orientation = Literal["slerp", "fixed", "with_path"]
+WrenchFrame = Literal["base", "tool"]
 _KINDS = ("joint", "line", "arc", "spline", "wait")
 _ORIENTATIONS = ("slerp", "fixed", "with_path")
 
@@ -233,7 +234,8 @@ class Move(ByContent):
         T_base_frame: (4, 4) the frame in which the targets are given, in the arm's base.
         T_flange_tool: (4, 4) the tool in the frame that the arm's sheet calls its tool; None: that frame itself.
         payload: what the arm carries during the move; None: nothing but what its sheet says.
-        wrench: (6,) [f; n] of the world on the tool [N, N m], base axes, at the tool point; None: none.
+        wrench: (6,) [f; n] of the world on the tool [N, N m], at the tool point; None: none.
+        wrench_frame: axes of its numbers: ``base``, or ``tool``, which turns with the tool of the move.
         line, text: where it was read, 1 for the first line; 0 where there is no file.
     """
 
@@ -249,6 +251,7 @@ class Move(ByContent):
     T_flange_tool: Array | None = None
     payload: Payload | None = None
     wrench: Array | None = None
+    wrench_frame: WrenchFrame = "base"
     line: int = field(default=0, compare=False)
     text: str = field(default="", compare=False)
 
@@ -271,6 +274,8 @@ class Move(ByContent):
             object.__setattr__(self, "T_flange_tool", frozen_pose(self.T_flange_tool, "move: T_flange_tool"))
         if self.wrench is not None:
             object.__setattr__(self, "wrench", frozen(self.wrench, (6,), "move: wrench"))
+        if self.wrench_frame not in get_args(WrenchFrame):
+            raise InputError(f"move: wrench_frame is base or tool, got {self.wrench_frame!r}")
 
 
 @dataclass(frozen=True, slots=True)

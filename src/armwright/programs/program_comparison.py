@@ -76,6 +76,8 @@ def _differences(one: Move, two: Move, start: Target | None, tolerance: float, w
         for what, first, second in zip(("tool", "payload", "wrench"), *loads, strict=True):
             if one.kind != "wait" and not _alike(first, second, tolerance):
                 found.append(f"the {what} differs")
+        if one.wrench is not None and two.wrench is not None and one.wrench_frame != two.wrench_frame:
+            found.append(f"wrenches in {one.wrench_frame} and in {two.wrench_frame} axes")
     return found
 
 

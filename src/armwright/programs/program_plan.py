@@ -23,6 +23,7 @@ from armwright.motion.motion_inputs import joint_vector, positive
 from armwright.programs.legs import tool_of
 from armwright.programs.pace import eased, pace, ratings
 from armwright.programs.program import Note
+from armwright.programs.program_push import pushed
 from armwright.programs.program_reader import check_program
 from armwright.programs.route import Route, route
 from armwright.programs.timing import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from armwright.motion.trajectory import Trajectory
     from armwright.programs.program import Move, Payload, Program
+    from armwright.programs.program_push import Pushes
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -121,7 +123,7 @@ def plan_program(
     jerk: float | None = None,
     tool: ArrayLike | None = None,
     payload: Payload | None = None,
-    wrench: ArrayLike | None = None,
+    wrench: ArrayLike | Pushes | None = None,
 ) -> ProgramPlan:
     """Plan the motion of a program.
 
@@ -139,7 +141,8 @@ def plan_program(
         share: of the motor torques that "fastest" may use.
         tool: (4, 4) T_flange_tool of moves that name none (G-code cannot).
         payload: what the arm carries in moves that do not say.
-        wrench: (6,) what the world does to the tool in moves that do not say [f; n], base axes.
+        wrench: (6,) what the world does to the tool in moves that do not say [f; n], base axes; or a `Push`, or
+            several, for axes of the tool and for some of the moves.
         override: share of the planned speed at which everything runs, > 0; accelerations follow by its square, waits
             stay.
 
@@ -153,7 +156,7 @@ def plan_program(
     positive(override, "override", "-")
     if law not in ("words", "fastest"):
         raise InputError(f"law must be 'words' or 'fastest', got {law!r}")
-    program = _completed(program, tool, payload, wrench)
+    program = pushed(_completed(program, tool, payload), wrench)
     check_program(program, robot)
     notes = [*program.notes]
     q = _start(robot, program, start_q, notes)
@@ -175,9 +178,9 @@ def plan_program(
     return ProgramPlan(robot, program, cycle, t, *joints_at(way, time, t), way, time, time.duration, tuple(notes))
 
 
-def _completed(program: Program, tool: ArrayLike | None, payload: Payload | None, wrench: ArrayLike | None) -> Program:
+def _completed(program: Program, tool: ArrayLike | None, payload: Payload | None) -> Program:
     """Return the same program with what its moves leave open filled in; `Move` checks the values."""
-    given = {"T_flange_tool": tool, "payload": payload, "wrench": wrench}
+    given = {"T_flange_tool": tool, "payload": payload}
     given = {name: value for name, value in given.items() if value is not None}
     if not given:
         return program

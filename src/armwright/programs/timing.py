@@ -274,16 +274,21 @@ def loaded(robot: Robot, payload: Payload | None) -> Robot:
 
 
 def flange_wrench(robot: Robot, program: Program, q: Array, move: NDArray[np.int64]) -> Array | None:
-    """Return the world's wrench (..., 6) on the arm's tool frame at joints q (..., n) during moves (...).
+    """Return the world's wrench (..., 6) on the arm's tool frame at joints q (..., n) during moves (...), base axes.
 
-    Wrenches of a program act at its own tool point; None if there are none at all.
+    Wrenches of a program act at its own tool point, in base axes or in those of its tool; None if there are none.
     """
     wrench = np.array([np.zeros(6) if m.wrench is None else m.wrench for m in program.moves])[move]
     if not wrench.any():
         return None
-    arm = np.array([tool_of(m)[:3, 3] for m in program.moves])[move]
-    arm = np.einsum("...ij,...j->...i", fk(robot, q)[..., :3, :3], arm)
+    tools = np.array([tool_of(m) for m in program.moves])[move]
+    R = fk(robot, q)[..., :3, :3]
+    arm = np.einsum("...ij,...j->...i", R, tools[..., :3, 3])
     force, moment = wrench[..., :3], wrench[..., 3:]
+    turning = np.array([m.wrench_frame == "tool" for m in program.moves])[move]
+    if turning.any():
+        R_base_tool = np.where(turning[..., None, None], R @ tools[..., :3, :3], np.eye(3))
+        force, moment = (np.einsum("...ij,...j->...i", R_base_tool, part) for part in (force, moment))
     return np.concatenate([force, moment + np.cross(arm, force)], axis=-1)
 
 

@@ -234,7 +234,7 @@ def in_order(frames: tuple[Frame, ...], bodies: int) -> tuple[Frame, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Actuators(ByContent):
-    """Motors of an n-joint arm. Motor angles are ``q_a = gear @ q`` (001 §3.10); all vectors have n entries.
+    """Motors of an n-joint arm. Motor angles are ``q_a = gear @ q`` (001, D.1 and D.2); all vectors have n entries.
 
     Attributes:
         gear: n×n matrix K; diagonal for independent gears, off-diagonal for wrist or 2–3 coupling.

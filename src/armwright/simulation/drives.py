@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motors and gears between the commanded joint torque and the joint (001 §3.10, 004 eq. 6.6).
+"""Motors and gears between the commanded joint torque and the joint (001 App. D, 004 eq. 6.6).
 
 Motor angles are q_a = K q, so joint torques are u = Kᵀ τ_motor. Rotor inertia and motor-side viscous friction are part
 of the robot's dynamics (`Tree.armature`, `Tree.viscous`); a drive adds what limits the torque: saturation, speed, the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operation counts of the documents compared with ours: 001 Tables 1 and 2 (audited in 001 §3.13), 002 Table 6.2.
+"""Operation counts of the documents compared with ours: 001 Tables 1 and 2, 002 Table 6.2.
 
 Three ways to count one source, from the crudest to what really runs:
 
@@ -163,7 +163,7 @@ TABLE_1 = {3: (241, 188), 4: (484, 376), 5: (854, 662), 6: (1356, 1038)}
 
 @dataclass(frozen=True, slots=True)
 class PrintedCount:
-    """A row of 001 Table 2 with what 001 §3.13 found about it.
+    """A row of 001 Table 2 with what is known about it.
 
     Attributes:
         method: as the table names it.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Algorithm 1 of 001 (§3.11): one controller cycle from where the arm is to where its motors can take it.
+"""Algorithm 1 of 001: one controller cycle from where the arm is to where its motors can take it.
 
     1  q̇ := (wish − q)/Δt, within the speed limits of joints and motors
     2  q̈ := (q̇ − q̇(t_k))/Δt

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Demand:
     """Wished positions at equal times; the arm stands still at the first one when the first cycle begins.
 
-    The wished speed of a cycle is the backward difference of the positions (001 §3.11), so positions say all.
+    The wished speed of a cycle is the backward difference of the positions, as step 7 of Algorithm 1 (001) needs it; so
+    positions say all.
 
     Attributes:
         dt: length of a cycle [s].

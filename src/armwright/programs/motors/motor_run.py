@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`MotorRun`: what the motors made of a program, cycle by cycle, and its summaries move by move.
 
-`MotorRun` holds the cycles after Algorithm 1 (001 §3.11). `summarise` and `by_move` say what limited a move, how far
+`MotorRun` holds the cycles after Algorithm 1 (001). `summarise` and `by_move` say what limited a move, how far
 the tool was off and what it took; `verdict` says it in a sentence.
 """
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from armwright.programs.motors.motor_cycle import Rule
     from armwright.programs.program import Payload, Program
     from armwright.programs.program_plan import Law, ProgramPlan
+    from armwright.programs.program_push import Pushes
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -165,7 +166,7 @@ def run_program(
     override: float = 1.0,
     payload: Payload | None = None,
     tool: ArrayLike | None = None,
-    wrench: ArrayLike | None = None,
+    wrench: ArrayLike | Pushes | None = None,
     start_q: ArrayLike | None = None,
     law: Law = "words",
     share: float = 1.0,
@@ -184,7 +185,8 @@ def run_program(
         override: factor on the planned speed of everything but the waits.
         payload: what the arm carries in moves that do not say.
         tool: (4, 4) T_flange_tool of moves that name none.
-        wrench: (6,) of the world on the tool in moves that do not say [N, N m], base axes.
+        wrench: (6,) [f; n] of the world on the tool in moves that do not say [N, N m], base axes; or a `Push`, or
+            several of them, for axes that turn with the tool and for some of the moves (001: −k_e).
         start_q: (n,) where the arm stands at first.
         law: "words" or "fastest"; this and the rest as in `plan_program`.
         share: of the motor torques that "fastest" may use.

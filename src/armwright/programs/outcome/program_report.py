@@ -24,6 +24,7 @@ from armwright.programs.outcome.program_words import (
     motor_cells,
     move_cells,
     override_cell,
+    push_words,
     reaction_cells,
     tidy,
 )
@@ -123,6 +124,8 @@ def program_report(
     head = f"{name} on {outcome.robot.name}"
     colour = "no" if not outcome.feasible else "open" if outcome.basis == "speeds" else "yes"
     page = Page(head, STYLE).lead(outcome.verdict, f"verdict {colour}").cards(_cards(outcome))
+    for words in push_words(outcome):
+        page.paragraph(words)
     page.section("What would work").listed(outcome.advice)
     rows = [move_cells(outcome, move, 60) for move in outcome.moves[:MOST_REPORT_ROWS]]
     _shortened(page.section("Moves").table(MOVE_HEADS, rows, "named"), len(outcome.moves), "moves")

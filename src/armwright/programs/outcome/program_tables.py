@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.kinematics import jacobian
 from armwright.programs.motors import summarise
+from armwright.programs.program_push import pushes_in
 from armwright.recording import Recording
 from armwright.recording.signals import Signal
 from armwright.simulation.rows_to_recording import units
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import MoveOutcome, ProgramRun, WhatWorks
+    from armwright.programs.program_push import Push
+    from armwright.types import Array
 
 COMPONENTS = ("fx", "fy", "fz", "nx", "ny", "nz")
 
@@ -33,6 +37,7 @@ def figures(outcome: ProgramRun, *, works: bool = True) -> dict[str, Any]:
         "rule": outcome.settings["rule"],
         "cycle_s": plan.cycle,
         "override": outcome.settings["override"],
+        "wrench": wrench_rows(outcome),
         "duration_s": plan.duration,
         "late_s": outcome.late,
         "cycles": run.demand.cycles,
@@ -64,6 +69,41 @@ def figures(outcome: ProgramRun, *, works: bool = True) -> dict[str, Any]:
         "notes": [{"line": note.line, "message": note.message} for note in plan.notes],
     }
     return out | {"works": _works(outcome, outcome.works)} if works else out
+
+
+def wrench_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
+    """Return what the world does to the tool, one row per stretch of moves, and what holding it takes.
+
+    `torque_nm` are the motor torques K^-T (−JᵀF) (n,) by which the wrench changes those of the program at most, of
+    either sense, friction and acceleration apart; `use` the same as shares of the torque limits.
+    """
+    out = []
+    for push in pushes_in(outcome.program):
+        change = _torques_of_the_world(outcome, push)
+        most = np.abs(change).max(axis=0, initial=0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            use = np.nan_to_num(most / outcome.motors.limit.max(axis=0), posinf=0.0)
+        out.append(
+            {
+                "moves": [push.first, push.last],
+                "frame": push.frame,
+                "force_n": push.wrench[:3],
+                "moment_nm": push.wrench[3:],
+                "torque_nm": most,
+                "use": use,
+            }
+        )
+    return out
+
+
+def _torques_of_the_world(outcome: ProgramRun, push: Push) -> Array:
+    """Return (T, n) K^-T (−JᵀF) in the cycles of a push [N m]; F at the arm's own tool frame, along the wish."""
+    demand = outcome.demand
+    assert demand.wrench is not None
+    rows = np.isin(demand.moves + 1, np.arange(push.first or 1, (push.last or 0) + 1))
+    q, F = demand.q[:-1][rows], demand.wrench[rows]
+    torque = -np.einsum("tij,ti->tj", jacobian(outcome.robot, q), F)
+    return np.asarray(torque @ np.linalg.inv(outcome.motors.drives.actuators.gear))
 
 
 def motor_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
@@ -176,7 +216,10 @@ def as_recording(outcome: ProgramRun) -> Recording:
         "move": (run.demand.moves + 1, ""),
         "line": (lines[run.demand.moves], ""),
     }
-    labels = {"reaction": tuple(f"{body.name} {name}" for body in outcome.robot.bodies for name in COMPONENTS)}
+    if run.demand.wrench is not None:
+        columns["wrench"] = (run.demand.wrench, "N, N m")
+    through = tuple(f"{body.name} {name}" for body in outcome.robot.bodies for name in COMPONENTS)
+    labels = {"reaction": through, "wrench": COMPONENTS}
     signals = {
         name: Signal(np.asarray(values, dtype=np.float64), unit, labels.get(name, ()))
         for name, (values, unit) in columns.items()

@@ -10,7 +10,7 @@ import numpy as np
 
 from armwright.programs.motors.what_works import FASTEST_FACTOR
 from armwright.programs.outcome.program_run import limit_of
-from armwright.programs.outcome.program_tables import COMPONENTS, motor_rows, reaction_rows
+from armwright.programs.outcome.program_tables import COMPONENTS, motor_rows, reaction_rows, wrench_rows
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import MotorEvent, MoveOutcome, ProgramRun
@@ -78,6 +78,22 @@ def _kept(outcome: ProgramRun, what: str) -> str:
 def _basis(outcome: ProgramRun) -> str:
     says = outcome.motors.drives.says
     return says[:1].upper() + says[1:] + "."
+
+
+def push_words(outcome: ProgramRun) -> tuple[str, ...]:
+    """Return what the world does to the tool, one sentence per stretch of moves; nothing where it does nothing."""
+    said = []
+    for row in wrench_rows(outcome):
+        first, last = row["moves"]
+        force, moment = (", ".join(tidy(x, 4) for x in row[name]) for name in ("force_n", "moment_nm"))
+        turns = f" and ({moment}) N·m" if row["moment_nm"].any() else ""
+        where = f"move {first}" if first == last else f"moves {first}–{last}"
+        k = int(np.argmax(row["use"]))
+        drive, joint = LIMITS[outcome.basis], outcome.robot.joints[k].name
+        torque, use = tidy(row["torque_nm"][k]), f"{100 * row['use'][k]:.3g} %"
+        share = f"; holding it takes up to {torque} N·m of {joint}'s {drive}, {use}" if row["use"][k] else ""
+        said.append(f"The world pushes the tool with ({force}) N{turns} in {where}, {row['frame']} axes{share}.")
+    return tuple(said)
 
 
 def place_words(outcome: ProgramRun, move: int) -> str:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Appendix B of 001: the 154 coefficient vectors of RL15 as printed, as corrected, and by the closed forms of §3.5.
+"""Appendix B of 001: the 154 coefficient vectors of RL15 as printed, as corrected, and by closed forms of ours.
 
 Names are the document's: "b_312" is the factor of q̇_1 q̇_2 in the acceleration of the centre of link 3, "d_44" that of
-q̈_4 in the moment of link 4. Signs of q4 are the `CONSISTENT` ones of `coefficients`. The print of b_646 is not
-available: its corrected form stands in both columns, and it is not counted.
+q̈_4 in the moment of link 4. Signs of q4 are the `CONSISTENT` ones of `coefficients`.
+
+Some symbols of the print are never defined. v38–v46 and v50–v52 are read as what they must be: z1×z4, z3×z4, z1×z5 and
+z4×z5. v81 and v91 of b_i12 are read as v8 a2 and v9 a2, after b_212, or left out of the count (`UNDEFINED`).
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from armwright.studies.doc001_erfd.setting import arm
 from armwright.types import Array
 
 Vectors = dict[str, Array]
-NOT_AT_HAND = ("b_646",)
+UNDEFINED = ("b_312", "b_412", "b_512", "b_612")
+"""Vectors of (B.4) that hold v81 and v91."""
 
 
 class Bodies(NamedTuple):
@@ -51,7 +54,11 @@ def V(*x: float) -> Array:
 
 
 def closed_forms(at: Bodies) -> Vectors:
-    """Return all vectors by the closed forms of §3.5, which hold for any revolute chain."""
+    """Return all vectors by closed forms that hold for any revolute chain; they follow from (4), (7) and (B.1).
+
+    With s_ik = p_i + r_i − p_{k−1}: b_ik = z_{k−1} × s_ik, d_ik = I_i z_{k−1}, and for k < j b_ikj = 2 z_{k−1} × b_ij,
+    d_ikj = I_i (z_{k−1} × z_{j−1}) + z_{k−1} × d_ij + z_{j−1} × d_ik; half of that for k = j.
+    """
     out: Vectors = {}
     for i in range(6):
         s = at.p[i + 1] + at.r[i] - at.p[: i + 1]
@@ -70,7 +77,7 @@ def closed_forms(at: Bodies) -> Vectors:
 
 
 def tabulated(at: Bodies, *, as_published: bool) -> Vectors:
-    """Return the vectors by the component forms of Appendix B: as printed, or with its misprints mended (001 §3.9)."""
+    """Return the vectors by the component forms of Appendix B: as printed, or with its misprints mended."""
     wrong = as_published
     a1, a2, a3, d4 = 0.2, 0.6, 0.115, 0.825
     (c1, c2, c4), (s1, s2, s4) = np.cos(at.q[[0, 1, 3]]), np.sin(at.q[[0, 1, 3]])
@@ -134,7 +141,8 @@ def tabulated(at: Bodies, *, as_published: bool) -> Vectors:
     out["b_666"] = np.cross(z5, b66)
     out["b_616"] = 2.0 * V(-v36, v35, 0)
     out["b_626"] = out["b_636"] = 2.0 * V(-c1 * v37, -s1 * v37, s1 * v36 + c1 * v35)
-    out["b_646"] = 2.0 * np.cross(z3, b66)
+    # (B.7): v47…v49 = z3 × a6, v61…v63 = z3 × b_66; a6 × (z3 × r6) is missing
+    out["b_646"] = np.cross(z3, b66) + (np.cross(np.cross(z3, z5), at.r[5]) if wrong else np.cross(z3, b66))
     out["b_656"] = 2.0 * np.cross(z4, b66) + (out["b_666"] if wrong else 0.0)
     return out | _moments(at, B9s, wrong=wrong)
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Appendices A and B of 001 and the figures that compare mRNEA with RNEA (X1–X3, X9).
+"""Appendices A and B of 001 and the figures that compare mRNEA with RNEA (A3, A5).
 
-`transforms` and `terms` show the sign of q4 (001 §3.2): the printed transforms turn axes 4 and 6 one way, the dynamics
-the other. Arm and recursion are written here as the document has them (base axes, §3.3–3.6), with the sense of axes 4
-and 6 left open. Taken literally the model is no mechanism: a free swing gains or loses energy.
+`transforms` and `terms` show the sign of q4: the printed transforms (A.1) turn axes 4 and 6 one way, the dynamics
+(B.1) the other. Arm and recursion are written here as the document has them (base axes), with the sense of axes 4 and 6
+left open. Taken literally the model is no mechanism: a free swing gains or loses energy.
 
-`as_published_sdt` is the four-axis spatial disorientation trainer (001 §3.8): its recursion as printed, with E_21 and
-E_22 short of link 4.
+`as_published_sdt` is the four-axis spatial disorientation trainer (Section 5.4): its recursion as printed, with E_21
+and E_22 short of link 4.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from armwright.dynamics.crba import crba
 from armwright.dynamics.mrnea import coefficients, mrnea
 from armwright.dynamics.terms import root_frames, root_masses
 from armwright.graph.kernel import compile_function
+from armwright.kinematics import fk_all
 from armwright.robot.kernels import kernel
 from armwright.robot.load import load
 from armwright.robot.model import Robot
 from armwright.robot.step import steps
 from armwright.spatial.linear import ltdl_solve
 from armwright.studies.doc001_erfd import demo
-from armwright.studies.doc001_erfd.appendix_b import NOT_AT_HAND, Vectors, bodies, closed_forms, tabulated
+from armwright.studies.doc001_erfd.appendix_b import UNDEFINED, Vectors, bodies, closed_forms, tabulated
 from armwright.studies.doc001_erfd.setting import F_E, QD, Q, arm, states
-from armwright.studies.study import Claim, Formula, Item, Numbers
+from armwright.studies.study import Claim, Formula, Item, Reading, Shown
 from armwright.types import Array
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def transforms(q: Traced, sense: tuple[float, float]) -> tuple[list[Traced], lis
 
 
 def terms(q: Traced, qd: Traced, sense: tuple[float, float]) -> Terms:
-    """Return H, u′ and V with joint axes z_{i−1} and transforms of the given sense (001 §3.3, 3.5, 3.6)."""
+    """Return H, u′ and V with joint axes z_{i−1} and transforms of the given sense (001, eq. 4–36)."""
     D, p = transforms(q, sense)
     robot = arm()
     w, wd, vd = np.zeros(3), np.zeros(3), np.array([0.0, 0.0, G])
@@ -131,7 +132,7 @@ def backward(
     e_k: Sequence[Sequence[Traced]],
     d_k: Sequence[Sequence[Traced]],
 ) -> tuple[Traced, Traced]:
-    """Return H (all n² entries, not mirrored) and u′ by the single loop of §3.6 from e_i, d_i, e_ik, d_ik."""
+    """Return H (all n² entries, not mirrored) and u′ in one backward loop (eq. 22–36) from e_i, d_i, e_ik, d_ik."""
     zero = np.zeros(3)
     E, nc = zero, zero
     Ek, na = [zero] * 6, [zero] * 6
@@ -181,15 +182,16 @@ def swing(sense: tuple[float, float], duration: float, dt: float = 1e-3) -> Swin
     return Swing(q, qd, drift, start)
 
 
-SAME_TORQUE_SHARE = 1e-9  # of the largest torque: "identical", X1
+SAME_TORQUE_SHARE = 1e-9  # of the largest torque: "identical"
 
 
 @cache
-def wrong_vectors(*, off_axis: bool = True) -> tuple[str, ...]:
+def wrong_vectors(*, off_axis: bool = True, undefined: bool = True) -> tuple[str, ...]:
     """Return the names of the printed vectors that are not those of the arm, found at 40 random postures.
 
     Args:
         off_axis: put the centre of mass of link 6 off its axis, where b_66 is not zero and b_656 shows.
+        undefined: count vectors with v81 and v91, which are read as v8 a2 and v9 a2.
     """
     robot = arm()
     if off_axis:
@@ -200,11 +202,11 @@ def wrong_vectors(*, off_axis: bool = True) -> tuple[str, ...]:
         at = bodies(q, robot)
         right, printed = closed_forms(at), tabulated(at, as_published=True)
         found |= {name for name in right if np.abs(right[name] - printed[name]).max() > 1e-9}
-    return tuple(sorted(found))
+    return tuple(sorted(found if undefined else found - set(UNDEFINED)))
 
 
 def terms_of(vectors: Vectors, q: Array, qd: Array) -> tuple[Array, Array]:
-    """Return H (6, 6) and u′ (6,) from coefficient vectors (001 eq. 12–17, §3.6)."""
+    """Return H (6, 6) and u′ (6,) from coefficient vectors (001, eq. 12–17 and 22–36)."""
     at, robot = bodies(q), arm()
     force, moment, e_k, d_k, levers = [], [], [], [], []
     for i, body in enumerate(robot.bodies):
@@ -281,14 +283,46 @@ def sdt_agrees() -> bool:
     return bool(np.abs(one - other).max() <= SAME_TORQUE_SHARE * np.abs(other).max())
 
 
-def bias_with_f_e_twice() -> Array:
-    """Return u′ with f_e added to e_n (14) and also carried as f_{n+1}: the first acts at link 6's centre of mass."""
-    right = bias(arm(), Q, QD, -F_E, friction=False)
+def bias_with_f_e_twice(*, f_7: bool = True) -> Array:
+    """Return u′ with f_e added to e_n (14), where it acts at link 6's centre of mass.
+
+    Args:
+        f_7: whether f_e is also carried as f_7 of (56) and (59), as (10) and (18) have it.
+    """
+    right = bias(arm(), Q, QD, -F_E if f_7 else np.zeros(6), friction=False)
     centre = np.eye(4)
     centre[:3, 3] = arm().bodies[5].com
     at_centre = arm().with_tool(centre)
     more = bias(at_centre, Q, QD, -F_E, friction=False) - bias(at_centre, Q, QD, friction=False)
     return np.asarray(right + more)
+
+
+def frame_3(*, of_the_table: bool) -> Array:
+    """Return the origin of frame 3 in frame 2 (3,) [m] at the golden posture: row 3 of Table A1, or ²T₃ of (A.1)."""
+    c, s = np.cos(Q[2]), np.sin(Q[2])
+    d_4 = 0.0 if of_the_table else 0.825
+    return np.array([0.115 * c + d_4 * s, 0.115 * s - d_4 * c, 0.0])
+
+
+def wrist_centre() -> Array:
+    """Return X6, Y6, Z6 of (A.2) at the golden posture [m]."""
+    c1, s1, s2, c2 = np.cos(Q[0]), np.sin(Q[0]), np.sin(Q[1]), np.cos(Q[1])
+    c23, s23 = np.cos(Q[1] + Q[2]), np.sin(Q[1] + Q[2])
+    v0 = 0.2 - 0.6 * s2 + 0.825 * c23 - 0.115 * s23
+    return np.array([c1 * v0, s1 * v0, 0.115 * c23 + 0.825 * s23 + 0.6 * c2])
+
+
+def _frame_notes() -> list[str]:
+    D, p = transforms(Q, CONSISTENT)
+    table = fk_all(arm(), Q)
+    apart = max(float(np.abs(table[k, :3, 3] - p[k + 1]).max()) for k in (3, 4, 5))
+    turned = max(float(np.abs(table[k, :3, :3] - D[k + 1]).max()) for k in (3, 4, 5))
+    along = float(arm().bodies[2].com[2])  # the catalogue has it from the frame of Table A1
+    return [
+        f"T₄ to T₆ by Table A1 and with d₄ in ²T₃: {max(apart, turned):.1g} apart, plain DH signs in both",
+        f"centre of mass of link 3, printed −0.7223 m along z₃: by (A.1) {1000 * along:.1f} mm in front of the elbow, "
+        "by the frame of Table A1 722.3 mm behind it",
+    ]
 
 
 def _swing_notes() -> list[str]:
@@ -308,7 +342,8 @@ def _vector_notes() -> list[str]:
         "wrong: " + ", ".join(found),
         f"with the arm's own numbers {len(wrong_vectors(off_axis=False))} of them show: b_656 needs the centre of mass "
         "of link 6 off its axis",
-        f"the print of {NOT_AT_HAND[0]} is not at hand; it is said to be wrong, which would make {len(found) + 1}",
+        f"{', '.join(UNDEFINED)} hold v81 and v91, which are never defined",
+        "v38–v46 and v50–v52 are not defined either; they are read as what they must be, z1×z4, z3×z4, z1×z5 and z4×z5",
         "torques by the printed vectors, rms error on axes 1–6 at random rated states: "
         + ", ".join(f"{100 * x:.3g} %" for x in rms),
         f"H by the printed vectors is up to {100 * uneven:.0f} % asymmetric",
@@ -322,14 +357,26 @@ ITEMS: tuple[Item, ...] = (
         Formula("³T₄ of (A.1), at q4 = 0.6"),
         lambda: transforms(Q, A_1)[0][3].T @ transforms(Q, A_1)[0][4],
         lambda: transforms(Q, CONSISTENT)[0][3].T @ transforms(Q, CONSISTENT)[0][4],
-        reason="printed for −q4, while the dynamics turns joint 4 about +z3; taken literally the arm is no mechanism",
+        reason="printed for −q4, while Table A1 has +q4 and the dynamics (B.1) turns joint 4 about +z3; taken "
+        "literally the arm is no mechanism",
         faults=("sign of q4 in the transforms",),
         notes=_swing_notes,
     ),
     Item(
+        "TA1",
+        "frame 3 by Table A1 and by (A.1)",
+        Formula("²T₃ of (A.1): (c3 a3 + s3 d4, s3 a3 − c3 d4, 0)", "m"),
+        lambda: frame_3(of_the_table=False),
+        lambda: frame_3(of_the_table=True),
+        reason="Table A1 has d₄ in the row of link 4, (A.1) in ²T₃ and nothing in ³T₄: frame 3 lies 825 mm further on. "
+        "T₄ to T₆ stay the same, as d₄ lies along z₃; the centre of mass of link 3 is meant from the frame of (A.1)",
+        faults=("Table A1: d₄ in row 4, in (A.1) in ²T₃",),
+        notes=_frame_notes,
+    ),
+    Item(
         "A.2",
         "(A.1) and (A.2) have the same T_6",
-        Claim("two forms of one transform"),
+        Claim("“based on these matrices”: (A.2) is the product of (A.1)"),
         None,
         lambda: bool(np.allclose(transforms(Q, A_1)[0][6], transforms(Q, A_2)[0][6])),
         reason="(A.1) has −q6, (A.2) +q6",
@@ -337,50 +384,65 @@ ITEMS: tuple[Item, ...] = (
     ),
     Item(
         "A.2w",
-        "wrist centre at q = 0",
-        Numbers("1.025 0 0.715", "m"),
-        None,
-        lambda: transforms(np.zeros(6), CONSISTENT)[1][3],
+        "wrist centre by (A.2)",
+        Formula("X6 = c1 v0, Y6 = s1 v0, Z6 = v12 + v14", "m"),
+        wrist_centre,
+        lambda: fk_all(arm(), Q)[3, :3, 3],
+        notes=lambda: ["at q = 0: " + ", ".join(f"{x:.3f}" for x in transforms(np.zeros(6), CONSISTENT)[1][3]) + " m"],
     ),
     Item(
         "B",
         "wrong ones among the 154 coefficient vectors of Appendix B",
-        Claim("none: Appendix B gives the coefficients of RL15", 0),
-        None,
-        lambda: len(wrong_vectors()),
-        reason="found by comparison with the closed forms, at random postures; signs, a factor 2, v9 for b_i9, b_i9 "
-        "for d_i9, gyroscopic terms left out",
+        Claim("“The vectors … are given in Appendix B”: no wrong ones", 0),
+        readings=(
+            Reading(
+                "v81 = v8 a2, v91 = v9 a2, after b_212",
+                lambda: Shown(len(wrong_vectors()), f"{len(wrong_vectors(off_axis=False))} with the arm's own numbers"),
+            ),
+            Reading(
+                "the four vectors with v81, v91 given the benefit of the doubt",
+                lambda: len(wrong_vectors(undefined=False)),
+            ),
+        ),
+        reason="found by comparison with closed forms that follow from (4), (7) and (B.1), at random postures; signs, "
+        "a factor 2, v9 for b_i9, b_i9 for d_i9, a6 × (z3 × r6) left out of b_646, gyroscopic terms left out",
         faults=("Appendix B: misprinted coefficient vectors",),
-        rule="a vector is wrong if it is off by more than 1e-9 at one of 40 random postures",
+        rule="a vector is wrong if it is off by more than 1e-9 at one of 40 random postures; v38–v46 and v50–v52, "
+        "which are not defined, are read as what they must be",
         notes=_vector_notes,
     ),
     Item(
         "14",
         "bias with the load of the example",
-        Formula("e_n = m_n(…) + f_e (14), and f_7 = f_e (56)", "N m"),
+        Formula("e_n = m_n(…) + f_e (14), p_7 × f_7 (56), … + f_7 (59)", "N m"),
         bias_with_f_e_twice,
         lambda: bias(arm(), Q, QD, -F_E, friction=False),
-        reason="the load is counted twice, once with the lever of the centre of mass",
+        reason="with f_7 = f_e, as (10) and (18) say, the load is counted twice, once with the lever of the centre of "
+        "mass; with f_7 = 0 once, with that lever alone",
         faults=("(14): f_e counted twice",),
+        notes=lambda: [
+            "with f_7 = 0: " + ", ".join(f"{x:.3f}" for x in bias_with_f_e_twice(f_7=False)) + " N m",
+        ],
     ),
     Item(
         "A5",
         "torques of RNEA and mRNEA coincide over the program (Fig. A5)",
-        Claim("identical in every cycle"),
+        Claim("“identical in each interpolation cycle”"),
         lambda: along_program(printed_torque) <= SAME_TORQUE_SHARE,
         lambda: along_program(mrnea_torque) <= SAME_TORQUE_SHARE,
         reason="with the vectors of Appendix B as printed they do not; with the right ones they do, so the authors' "
         "program had other formulas than their paper",
         rule="identical: 1e-9 of the largest torque; moves 2–10 by our plainest reading of the program",
         notes=lambda: [
-            f"largest difference over 785 set-points, right vectors: {along_program(mrnea_torque):.1g} of the largest "
-            f"torque; printed vectors, every 20th: {along_program(printed_torque):.2g}"
+            f"largest difference over {len(demo.demand().q)} set-points, right vectors: "
+            f"{along_program(mrnea_torque):.1g} of the largest torque; printed vectors, every 20th: "
+            f"{along_program(printed_torque):.2g}"
         ],
     ),
     Item(
         "A3a",
         "the same for the four-axis trainer (Fig. A3a)",
-        Claim("identical"),
+        Claim("“the same results”"),
         lambda: bool(np.allclose(*as_published_sdt(), rtol=SAME_TORQUE_SHARE)),
         sdt_agrees,
         reason="(77)–(88) as printed leave e_41 and e_42 out of E_21 and E_22",
@@ -389,7 +451,7 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "A3b",
         "forward dynamics of the computed torques gives the accelerations back (Fig. A3b)",
-        Claim("curves coincide"),
+        Claim("“coincides with the input accelerations”"),
         None,
         lambda: round_trip() <= 1e-8,
         rule="coincide: relative error of 1e-8 at 300 random states",

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves 2–10 of the program "Lola15DD" (001 §4.8) without blending: the path of X13.
+"""Moves 2–10 of the program "Lola15DD" (001, Fig. 8) without blending: a path with sharp corners.
 
 The document does not define its interpolation. Ours here is the plainest one: arcs and lines, orientation turned evenly
 with the arc length, trapezoidal speed along the path with each segment's own acceleration, at every corner the smaller
-of the two programmed speeds, at rest at both ends. The corners are left as they are: orientation rates jump there.
+of the two programmed speeds, at rest at both ends. The corners are left as they are: orientation rates jump there, and
+that is what takes torque. `armwright run program` blends them; `motors` has both.
 """
 
 from __future__ import annotations

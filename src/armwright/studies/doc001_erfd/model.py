@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arm and the demonstration as 001 prints them: gears, speeds, inertias, targets (§4)."""
+"""The arm and the demonstration as 001 prints them: gears, speeds, inertias, targets (Section 8, Fig. 8, App. A–E)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import numpy as np
 
 from armwright.errors import ProgramError
 from armwright.kinematics import ik
+from armwright.motion.cartesian_path import CartesianPath, circle_via, line
 from armwright.programs.program_reader import read_program
 from armwright.robot.load import load
-from armwright.studies.doc001_erfd.demo import MOVES, PRINTED, point, pose, segments
+from armwright.studies.doc001_erfd.demo import CORRECTED, PRINTED, point, pose, segments
+from armwright.studies.doc001_erfd.fig8_listing import listing, path_moves, program
 from armwright.studies.doc001_erfd.setting import arm
-from armwright.studies.study import Claim, Formula, Item, Numbers, Undetermined
+from armwright.studies.study import Claim, Item, Numbers, Reading, Undetermined
 from armwright.types import Array
 
 RPM = np.array([3150, 2800, 3150, 3400, 3400, 3400])
@@ -19,7 +21,7 @@ SPEEDS = "3.05 3.46 3.08 2.66 1.62 6.67"
 
 
 def gears() -> Array:
-    """Return k4, k5, k6 from the teeth and stages of Table 4.4."""
+    """Return k4, k5, k6 from the teeth and stages of Appendix D."""
     bevel, teeth = 24 / 14, 10 / 15
     return np.array([bevel * 78, bevel * 1.6 * 120 * teeth, 1.6 * 50 * teeth * 1])
 
@@ -37,26 +39,56 @@ def plane_z(name: str) -> float:
     return float(a * x + b * y + c)
 
 
-def listing(*, brace: bool) -> str:
-    """Return targets and moves 2–10 of Fig. 8 as an L-IRL program, with or without the brace before move 2."""
-    lines = ["program Lola15DD;", "var"]
-    for name, ((x, y, z), angles) in PRINTED.items():
-        place = f"({x}, {y}, {z})"
-        target = f"position{place}" if angles is None else f"({place}, {angles})"
-        lines.append(f"robtarg : {name} = robtarg({target});")
-    lines += ["endvar", "seq", "{" if brace else ""]
-    for via, target, speed, acceleration in MOVES:
-        way = f"lin {target}" if via is None else f"circle {via}, {target}"
-        lines.append(f"move {way} speed={speed} acc={acceleration};")
-    return "\n".join([*lines, "endseq", ""])
+def as_in_the_listing(name: str) -> Array:
+    """Return a target's position [m] with z as Fig. 8 has it."""
+    return np.array(PRINTED[name][0]) / 1000.0
 
 
-def moves_read(*, brace: bool) -> int:
-    """Return how many of the nine moves a reader finds, 0 if it finds the text to be no program."""
-    try:
-        return len(read_program(listing(brace=brace), "l-irl").moves)
-    except ProgramError:
-        return 0
+def _s6_notes() -> list[str]:
+    out = []
+    for what, via in (("as in the figure", as_in_the_listing("s6")), ("in the plane", point("s6"))):
+        arc = circle_via(pose("s5"), via, pose("s7"))
+        said = f"radius {_radius('s5', via, 's7'):.2f} mm, {1000 * arc.length:.2f} mm long"
+        out.append(f"arc s5–s6–s7, s6 {what}: {said}, corner at s5 {corner(segments()[2], arc):.2f}°")
+    twin = 1000 * segments()[6].length
+    out.append(f"arc s9–s10–s11: radius {_radius('s9', point('s10'), 's11'):.2f} mm, {twin:.2f} mm long")
+    return [*out, *_path_notes()]
+
+
+def corner(before: CartesianPath, after: CartesianPath) -> float:
+    """Return the angle [deg] between the end of one path and the beginning of the next."""
+    step = 1e-5  # of either length: the chord of an arc of 90° is 0.0005° off its tangent
+    ends = before.at(np.array([1.0 - step, 1.0])).T, after.at(np.array([0.0, step])).T
+    one, other = (T[1, :3, 3] - T[0, :3, 3] for T in ends)
+    return float(np.rad2deg(np.arccos(np.clip(one @ other / np.linalg.norm(one) / np.linalg.norm(other), -1.0, 1.0))))
+
+
+def _radius(first: str, via: Array, last: str) -> float:
+    """Return the radius [mm] of the circle through three points."""
+    a, b, c = point(first), via, point(last)
+    sides = [np.linalg.norm(x) for x in (b - a, c - b, a - c)]
+    return float(1000.0 * np.prod(sides) / (2.0 * np.linalg.norm(np.cross(b - a, c - a))))
+
+
+def _s9_notes() -> list[str]:
+    low = pose("s9")
+    low[:3, 3] = as_in_the_listing("s9")
+    before, after = pose("s8_a"), pose("s11")
+    ways = [line(before, low), circle_via(low, point("s10"), after)]
+    lost = [
+        number
+        for number, way in zip((7, 8), ways, strict=True)
+        if not all(ik(arm(), T, method="closed", limits=False).ok for T in way.at(np.linspace(0.0, 1.0, 51)).T)
+    ]
+    lengths = ", ".join(f"{1000 * way.length:.0f}" for way in ways)
+    reach = f"move {' and '.join(map(str, lost))} leaves the arm's reach" if lost else "the arm reaches both"
+    return [
+        f"with s9 610 mm lower moves 7 and 8 are {lengths} mm long and meet at a corner of {corner(*ways):.0f}°, which "
+        f"c_speed passes without a stop; {reach}",
+        "without the subtraction: "
+        + ", ".join(f"{1000 * segments()[k].length:.2f}" for k in (5, 6))
+        + f" mm, corner of {corner(*segments()[5:7]):.2f}°",
+    ]
 
 
 def _gyration_notes() -> list[str]:
@@ -85,26 +117,34 @@ def _path_notes() -> list[str]:
 
 def _listing_notes() -> list[str]:
     try:
-        read_program(listing(brace=True), "l-irl")
+        read_program(listing("open"), "l-irl")
     except ProgramError as error:
-        return [f"our reader, with the brace: {error}"]
+        return [f"our reader, where the figure ends: {error}"]
     return []
 
 
+def _count_notes() -> list[str]:
+    kinds = [move.kind for move in program().moves]
+    return [f"shown are {len(kinds)} moves, {kinds.count('joint')} of them PTP; the last line shown is 36"]
+
+
 ITEMS: tuple[Item, ...] = (
-    Item("4.4", "gears k4, k5, k6 from their stages", Numbers("133.714 219.429 53.333"), None, gears),
     Item(
-        "4.2",
-        "largest axis speeds are those of the motors over the gears",
+        "E.v",
+        "largest axis speeds, against those of the motors over the gears",
         Numbers(SPEEDS, "rad/s"),
         None,
         motor_speeds,
-        reason="axis 2 has 3.46 for 2.46; axes 1 and 3 are printed for 3500/min, their motors for 3150/min",
+        reason="the motor of axis 2 gives 2.46, perhaps a slip of one digit; axes 1 and 3 would need 3500/min of "
+        "motors that have 3150 (Appendix E); axes 4–6 agree, the last one cut off",
         faults=("axis speeds and motor speeds contradict each other",),
-        notes=lambda: [f"axis {i + 1}: {x:.3f} rad/s" for i, x in enumerate(motor_speeds())],
+        notes=lambda: [
+            "gears of axes 4–6 from their stages: " + ", ".join(f"{k:.3f}" for k in gears()),
+            *(f"axis {i + 1}: {x:.3f} rad/s" for i, x in enumerate(motor_speeds())),
+        ],
     ),
     Item(
-        "4.3",
+        "B.14",
         "inertias are about the centres of mass",
         Undetermined("about the centre of mass"),
         reason="for links 2–4 the radii of gyration are then far too large, about the frames' origins they are "
@@ -114,41 +154,39 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "8a",
         "z of target s6",
-        Numbers("873.1763", "mm"),
-        None,
-        lambda: plane_z("s6"),
-        reason="all other targets lie in one plane to 0.001 mm; s6 is 0.5 mm off as printed: 873.6763",
-        faults=("Fig. 8: z of s6",),
-        notes=_path_notes,
+        Undetermined("873.1763", "mm"),
+        reason=f"the other targets lie in one plane to 0.001 mm; s6 would with {CORRECTED['s6']}, one digit away, and "
+        "its arc then is that of its twin. The document does not speak of a plane, Fig. 8 is a picture, and our text "
+        "of it a transcription: whose digit it is cannot be told",
+        notes=lambda: [f"the plane of the others passes at z = {plane_z('s6'):.4f} mm", *_s6_notes()],
     ),
     Item(
         "8b",
         "z of target s9",
-        Formula("890.2428 − 610", "mm"),
-        lambda: 890.2428 - 610.0,
-        lambda: plane_z("s9"),
-        reason="without the subtraction it lies in the plane of the others, and the move is 173.21 mm long as the one "
-        "before it",
-        faults=("Fig. 8: z of s9",),
+        Undetermined("890.2428 − 610", "mm"),
+        reason="an expression in a program is no misprint; it may have been tried. Without the subtraction the target "
+        "lies in the plane of the others, and the next move begins without a corner. Which one was run is not said",
+        notes=lambda: [f"the plane of the others passes at z = {plane_z('s9'):.4f} mm", *_s9_notes()],
     ),
     Item(
         "8c",
-        "moves 2–10 of the listing run",
-        Claim("nine moves, as the text describes", 9),
-        None,
-        lambda: moves_read(brace=True),
-        reason="a brace before move 2 opens a comment that never closes; without it all nine are read",
-        faults=("Fig. 8: brace before move 2",),
-        rule="by our reader of L-IRL: targets and moves as printed, words of orientation and blending left out",
-        notes=lambda: [f"without the brace {moves_read(brace=False)} moves are read", *_listing_notes()],
+        "CP moves of the listing that run",
+        Claim("“the next nine are CP”", 9),
+        readings=(
+            Reading(
+                "the brace before move 2 opens a comment, closed below the figure", lambda: path_moves("closed below")
+            ),
+            Reading("the brace is no comment", lambda: path_moves("no comment")),
+        ),
+        reason="what a brace means in L-IRL is not said, nor that Fig. 8 shows the program of Section 8 as it was run",
+        rule="by our reader of L-IRL, on the lines of the figure as they are",
+        notes=_listing_notes,
     ),
     Item(
-        "8d",
-        "the program keeps its tool in one plane",
-        Claim("plane path of Fig. 4"),
-        lambda: all(abs(plane_z(name) - PRINTED[name][0][2]) < 0.01 for name in PRINTED),
-        lambda: all(abs(plane_z(name) - 1000.0 * point(name)[2]) < 0.01 for name in PRINTED),
-        reason="with s6 and s9 as printed it does not",
-        rule="0.01 mm: the sure ones keep to 0.001",
+        "8e",
+        "moves of the program",
+        Undetermined("13: PTP, nine CP, three PTP"),
+        reason="Fig. 8 shows twelve of them, and ends before endseq: the last PTP may stand below",
+        notes=_count_notes,
     ),
 )

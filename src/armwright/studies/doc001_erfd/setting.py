@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 001 is about: its arm, load, cycle time, state for golden values and test move (001 §4, 5, 9)."""
+"""What 001 is about: its arm, load, cycle time (Section 8, App. A–E); a state and a test move of ours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ QD = np.array([0.5, -0.3, 0.4, 1.0, -0.8, 1.2])
 QDD = np.array([1.0, -2.0, 1.5, 0.5, -1.0, 2.0])
 P_E = np.array([0.12, 0.12, 0.35])  # frame 6 [m]
 F_E = np.array([100.0, 100.0, -150.0, 0.0, 0.0, 0.0])
-"""What the arm does to the world, as the document counts it; the library's wrench is its negative."""
+"""What the arm does to the world, as the document counts it; the library's wrench is its negative. The dossier's."""
+F_E_OF_THE_PAPER = np.array([100.0, 100.0, 150.0, 0.0, 0.0, 0.0])
 MOVE_GOAL = np.deg2rad([-115.70, 55.70, 68.70, 0.0, 0.0, 0.0])  # move 12 of the program
 
 
@@ -43,7 +44,7 @@ def states(count: int = 300, seed: int = 1) -> tuple[Array, Array, Array]:
 
 @cache
 def rated_move(faster: float = 1.0) -> Demand:
-    """Return 0 → GOAL, every axis on the slowest axis' trapezoid, accelerations times `faster` (X11, X12)."""
+    """Return 0 → GOAL, every axis on the slowest axis' trapezoid, accelerations times `faster`."""
     limits = [joint.limits for joint in arm().joints]
     speed, acceleration = (np.array([getattr(x, name) for x in limits]) for name in ("velocity", "acceleration"))
     motion = trapezoid(np.zeros(6), MOVE_GOAL, velocity=speed, acceleration=faster * acceleration)
