@@ -139,6 +139,7 @@ def test_what_our_text_may_have_spoilt_does_not_decide_about_the_listing():
     for name in listing.DOUBTFUL:
         assert listing.indefinite(frozenset({name})) == 0 < listing.median(name)
         assert listing.indefinite(listing.ALL | {name}) == 300
+    assert listing.indefinite(listing.ALL | {"skew in A"}) > 250
     assert 0.01 < listing.median("p_2") < 0.1 < listing.median("m_2") < 1.0
 
 

@@ -10,6 +10,8 @@ the printed constants r6c, r7c; that of link 2 is damaged there, so "p_2" and "m
     "A_ij"   first and last exponential of a chain only   "p_2"   home position of link 2 without a1
     "skew"   skew operator with wrong signs               "m_2"   m1 for m2 beside p̂_2
 
+"skew in A" keeps the operator of "skew" out of M': which one M' has, only the damaged M0[1] tells.
+
 Its "gravity" is a stack of 3-vectors with g_0 = (0, 0, +g), in `gravity_as_published`.
 """
 
@@ -87,7 +89,7 @@ def link_inertia_as_published(link: int, errors: Set[str]) -> Array:
     p = np.array(HOME[link])
     if "p_2" in errors and link == 2:  # the link whose offset is missing
         p[0] = 0.0
-    hat = _hat(p[None], "skew" in errors)[0]
+    hat = _hat(p[None], "skew" in errors and "skew in A" not in errors)[0]
     s = (MASSES[1] if "m_2" in errors and link == 2 else m) * hat
     inertia = cylinder_inertia(m, r, h, BASE_AXES[link])
     if "M'" in errors:

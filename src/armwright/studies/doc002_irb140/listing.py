@@ -74,6 +74,10 @@ def _mass_notes() -> list[str]:
     pairs = [(a, b, indefinite(frozenset({a, b}))) for a, b in combinations(MASS_ERRORS, 2)]
     found = ", ".join(f"{a} with {b} ({n} of 300)" for a, b, n in pairs if n)
     lines.append("no error alone makes M indefinite; pairs that do: " + found)
+    lines.append(
+        f"all, were p̂ in M' the cross product (M0[1], damaged in our text, has it otherwise): indefinite at "
+        f"{indefinite(ALL | {'skew in A'})} of 300"
+    )
     return lines
 
 
