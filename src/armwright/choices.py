@@ -199,8 +199,11 @@ LAWS = Choices(
     {
         "zero": _at("control", "simple_laws", "zero", "no torque"),
         "damping": _at("control", "simple_laws", "damping", "viscous damping of the joints", "000 §4.4"),
-        "pd": _at("control", "pd", "pd", "proportional and derivative, each joint by itself", "002 §3.8"),
-        "pid": _at("control", "pid", "pid", "PD with an integral that does not wind up", "002 §3.8"),
+        "constant": _at(
+            "control", "simple_laws", "constant", "the same torque at every instant: open loop", "002 eq. 5.18"
+        ),
+        "pd": _at("control", "pd", "pd", "proportional and derivative, each joint by itself", "002 eq. 5.19"),
+        "pid": _at("control", "pid", "pid", "PD with an integral that does not wind up", "002 section 2.10"),
         "pd_gravity": _at(
             "control", "pd_gravity", "pd_gravity", "PD with gravity compensation", "003 §4.10", "PD + gravity"
         ),
@@ -220,10 +223,12 @@ LAWS = Choices(
             "lyapunov_redesign",
             "lyapunov_redesign",
             "computed torque, robust against a bounded model error",
-            "002 §8",
+            "002 assignment 4",
         ),
-        "sliding_mode": _at("control", "sliding_mode", "sliding_mode", "sliding mode with a boundary layer", "002 §8"),
-        "adaptive": _at("control", "adaptive", "adaptive", "Slotine and Li: learns the inertia as it goes", "002 §8"),
+        "sliding_mode": _at(
+            "control", "sliding_mode", "sliding_mode", "sliding mode with a boundary layer", "002 assignment 4"
+        ),
+        "adaptive": _at("control", "adaptive", "adaptive", "Slotine and Li: learns the inertia as it goes"),
     },
     "armwright.laws",
 )

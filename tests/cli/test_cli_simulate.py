@@ -35,7 +35,7 @@ PD_003 = [
     "--duration",
     "1",
 ]
-BOUNDS = ("sliding_mode", "lyapunov_redesign", "impedance")  # laws that must be told what they hold against
+BOUNDS = ("sliding_mode", "lyapunov_redesign", "impedance", "constant")  # laws that must be told what they hold against
 STIFF = ["--integrator", "rodas3", "--continuous"]
 
 
@@ -182,6 +182,12 @@ def test_noise_is_seeded_and_a_load_can_be_unknown(capsys, tmp_path):
         (["--law", "pd", "--gain", "kp=1", "--gain", "kp=2"], "given twice"),
         (["--law", "pd", "--gain", "kp=-5", "--gain", "kd=1"], "kp"),
         (["--law", "sliding_mode"], "--gain k=…"),
+        (["--law", "constant"], "give --gain tau=…"),
+        (["--law", "constant", "--gain", "tau=1,2,3"], "gain tau: expected (6,) or a scalar, got (3,)"),
+        (["--law", "constant", "--gain", "tau=0,0,0,nan,0,0"], "'nan' is not finite"),
+        (["--law", "constant", "--gain", "tau=inf"], "tau: every entry must be finite"),
+        (["--law", "constant", "--gain", "tau=much"], "tau: expected numbers, got 'much'"),
+        (["--law", "constant", "--gain", "kp=1"], "no gain kp; it takes tau"),
         (["--law", "pd_gravity", "--gain", "at=nowhere"], "measured"),
         (["--reference", "somewhere"], "a configuration"),
         (["--reference", "0,0,0"], "expected 6 numbers"),

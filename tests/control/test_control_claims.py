@@ -13,6 +13,7 @@ from armwright.control.task_error import spring_moment
 from armwright.control.two_velocities import passive_regressor, passive_torque, sliding
 from armwright.dynamics import crba, parameters
 from armwright.dynamics.lagrange import coriolis_matrix
+from armwright.errors import InputError
 from armwright.motion.trajectory import Reference
 from armwright.robot.load import load
 from armwright.robot.tree import tree_of
@@ -65,6 +66,31 @@ def test_zero_torque_and_damping_lose_energy_as_they_say():
         law = control.damping([1.0, 2.0, 0.5, 0.3, 0.2, 0.1])
         expected = -QD @ (law.gains["k"] * QD) - lost
         assert rates(law, robot, resting)[0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_constant_torque_changes_its_storage_by_friction_alone():
+    tau = np.array([3.0, -20.0, 5.0, -1.0, 0.5, 0.2])
+    for robot in (UR5, CEA):
+        law = control.constant(tau)
+        rate, _, given = rates(law, robot, moving)  # the reference is not used
+        assert (given == tau).all()
+        assert rate == pytest.approx(-QD @ friction(robot, QD), rel=1e-6, abs=1e-6)
+    assert (control.evaluate_law(control.constant(2.5), UR5, 0.0, Q, QD, resting(0)).tau == 2.5).all()
+
+
+@pytest.mark.parametrize(
+    ("tau", "hint"),
+    [([1.0, np.nan], "tau: every entry must be finite"), ("much", "tau: expected numbers"), ([], "got shape (0,)")],
+)
+def test_a_torque_that_is_none_is_refused(tau, hint):
+    with pytest.raises(InputError) as error:
+        control.constant(tau)
+    assert hint in str(error.value)
+
+
+def test_a_torque_for_another_number_of_joints_is_refused():
+    with pytest.raises(InputError, match=r"gain tau: expected \(6,\) or a scalar, got \(5,\)"):
+        aw.simulate(UR5, control.constant(np.ones(5)), duration=0.1)
 
 
 def test_drop_test_gain_of_000():

@@ -62,12 +62,12 @@ def test_cea_check_poses(q, position, axis, angle):
     ],
 )
 def test_check_values_of_the_documents(name, q, position):
-    """004 (computed from its Table 5.2), 000 §4.9, 002 §4.8, 001 by (A.2) (positions as printed there)."""
+    """004 (computed from its Table 5.2), 000 §4.9, 001 by (A.2) (positions as printed there); 002 (states of ours)."""
     np.testing.assert_allclose(fk(load(name), q)[:3, 3], position, atol=6e-7 if name != "rl15" else 1e-9)
 
 
 def test_irb140_product_of_exponentials():
-    """002 §4.1: the DH arm equals the screws times a constant tool rotation."""
+    """002, section 3.3: the DH arm equals the screws times a constant tool rotation."""
     lines = [
         ((0, 0, 1), (0, 0, 0)),
         ((0, 1, 0), (0.07, 0, 0.352)),

@@ -184,7 +184,7 @@ def test_modified_dh_closed_form_of_document_003() -> None:
 
 
 def irb140() -> tuple[Robot, Robot]:
-    """Document 002 §4.1–4.4: one arm as a DH table and as screws."""
+    """Document 002, chapter 3: one arm as a DH table and as screws."""
     table = [[0, 0.352, 0.070, -H], [-H, 0, 0.360, 0], [0, 0, 0, -H], [0, 0.380, 0, H], [0, 0, 0, -H], [0, 0.065, 0, 0]]
     masses = [27.0, 22.0, 0.0, 25.0, 0.0, 1.0]
     size = {0: (0.191, 0.363), 1: (0.151, 0.515), 3: (0.115, 0.583), 5: (0.044, 0.107)}

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armwright.control import damping, pd_gravity
+from armwright.control import constant, damping, pd_gravity
 from armwright.dynamics import bias, energy, forward_dynamics, gravity_torque
 from armwright.dynamics.poe import poe_forward
 from armwright.errors import SimulationError
@@ -78,15 +78,10 @@ Q_DES = (0.0, PI / 2, -PI / 2, 0.0, 0.0, 0.0)
 DOWN = (0.0, PI, -PI / 2, 0.0, 0.0, 0.0)
 
 
-def holding(u):
-    constant = np.array(u)
-    return lambda q: constant + 0.0 * q
-
-
 def test_open_loop_holding_torque_keeps_the_stretched_arm(irb140):
     u_des = np.array([0.0, -(2.409 + 13.782), -2.409, 0.0, -0.029, 0.0]) * 9.81
     assert np.abs(gravity_torque(irb140, Q_DES) - u_des).max() < 1e-9
-    recording = simulate(irb140, holding(gravity_torque(irb140, Q_DES)), None, 10.0, q0=Q_DES)
+    recording = simulate(irb140, constant(gravity_torque(irb140, Q_DES)), None, 10.0, q0=Q_DES)
     assert np.abs(recording["q"] - Q_DES).max() < 1e-6
 
 
@@ -107,7 +102,7 @@ def test_open_loop_hanging_arm_runs_away(irb140):
     )  # hanging straight down is an equilibrium without torque
     qdd = forward_dynamics(irb140, DOWN, np.zeros(6), u)
     assert np.abs(qdd - (-7.2427, -28.3776, 29.2502, -7.2427, 0.0731, 0.0)).max() < 1e-4
-    recording = with_energy(simulate(irb140, holding(u), None, 2.0, q0=DOWN, substeps=4))
+    recording = with_energy(simulate(irb140, constant(u), None, 2.0, q0=DOWN, substeps=4))
     assert np.abs(at(recording, 0.25) - (-0.0942, 2.4056, -0.9686, -0.0941, -0.0154, 0.0001)).max() < 1e-4
     assert np.abs(at(recording, 0.5) - (-0.1083, 1.2703, -1.1728, -0.1084, 0.0088, 0.0012)).max() < 1e-4
     assert np.abs(at(recording, 1.0) - (0.0852, -2.7632, -0.8819, -0.3249, -0.0218, 0.0291)).max() < 1e-3

@@ -72,7 +72,7 @@ def test_spatial_inertia_gives_the_kinetic_energy_of_the_points() -> None:
     V = np.random.default_rng(3).normal(size=6)
     velocities = V[:3] + np.cross(V[3:], points)
     assert pytest.approx(0.5 * masses @ (velocities**2).sum(axis=1), rel=1e-13) == 0.5 * V @ M @ V
-    # congruence by the adjoint moves it (002 §3.6)
+    # congruence by the adjoint moves it (002 eq. 2.57)
     T = sp.exp_se3(np.array([0.2, 0.1, -0.4, 0.5, -0.3, 0.9]))
     A = sp.adjoint_inverse(T)
     turned = sp.rotate_inertia(T[:3, :3], inertia)

@@ -97,7 +97,7 @@ def test_pure_translation_and_screws_with_pitch() -> None:
     point, pitch, angle = np.array([0.2, 0.5, -0.1]), 0.07, 1.3
     for n in directions(10):
         R = sp.axis_angle(n, angle)
-        # rotation about the axis plus advance along it (002 §3.3)
+        # rotation about the axis plus advance along it (002, section 2.5)
         expected = sp.pose(R, point - R @ point + pitch * angle * n)
         np.testing.assert_allclose(sp.exp_se3(angle * sp.screw(point, n, pitch)), expected, atol=1e-15)
 

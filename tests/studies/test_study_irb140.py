@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study of 002: verdicts as recorded, the acceptance figures of its digest, and the as-published listing."""
+"""The study of 002: verdicts as recorded, figures computed independently, and the as-published listing."""
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from armwright.cli import main
 from armwright.control import torque_mismatch
 from armwright.dynamics import gravity_torque, inverse_dynamics, mass_matrix
 from armwright.errors import InputError
 from armwright.kinematics import fk
+from armwright.recording import Recording
 from armwright.studies.doc002_irb140 import (
     STUDY,
     assumptions,
@@ -37,6 +41,7 @@ from armwright.studies.doc002_irb140.kinematics import printed_pose, worst_pose_
 from armwright.studies.doc002_irb140.setting import RUNS, K_p, arm, postures, printed_arm, q_des, q_t, qd_t, qdd_t
 from armwright.studies.run_study import changes, choose, recorded, run_item, run_study
 from armwright.studies.study import Numbers
+from support.places import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -44,27 +49,49 @@ def outcome():
     return run_study(STUDY)
 
 
+FAULTS = 14
+"""Distinct faults of the thesis."""
+
+
 def test_every_verdict_is_the_recorded_one(outcome):
     assert changes(outcome) == []
     assert set(recorded("002")) == {item.id for item in STUDY.items}
     assert outcome.counts() == {
-        "document in error": 34,
-        "agrees": 28,
-        "agrees when corrected": 8,
-        "cannot be determined": 6,
+        "document in error": 17,
+        "agrees": 26,
+        "agrees when corrected": 7,
+        "cannot be determined": 17,
     }
 
 
 def test_a_fault_is_counted_once(outcome):
     faults = outcome.faults()
-    assert len(faults) == 27 and sum(len(items) for items in faults.values()) == 34
+    wrong = [r for r in outcome.results if r.verdict.kind == "document in error"]
+    assert len(faults) == FAULTS and sum(len(items) for items in faults.values()) == len(wrong)
     assert faults[kinematics.AXIS_1] == ("A3.xi1", "3.28", "A3.Mxi1")
 
 
 def test_prints_that_hold_for_the_corrected_model_only_say_so(outcome):
     kind = {r.item.id: r.verdict for r in outcome.results}
-    for name in ("3.fk", "A3.M", "A3.Cs", "OL1", "5.ov", "4.eq"):
+    for name in ("3.3a", "3.r", "3.fk", "A3.M", "A3.Cs", "4.eq", "5.18"):
         assert kind[name].kind == "agrees when corrected" and len(kind[name].reason) > 30, name
+
+
+def test_what_the_document_does_not_say_is_not_decided(outcome):
+    """Where readings disagree both verdicts are on the page; where they agree it is the verdict."""
+    found = {r.item.id: r for r in outcome.results}
+    for name in ("A3.xi5", "A3.p2", "A3.m2", *RUNS, "6.sat", "6.fric", "5.g"):
+        values = {reading.value for reading in found[name].readings}
+        assert values == {True, False} and found[name].verdict.kind == "cannot be determined", name
+    for name, value in {"6.rate": True, "OL2b": False}.items():
+        assert {reading.value for reading in found[name].readings} == {value}, name
+
+
+def test_every_print_stands_in_the_document():
+    """Words in a print are quoted: what was ours in earlier prints is gone."""
+    texts = {item.id: item.printed.text for item in STUDY.items}
+    assert not [name for name, text in texts.items() if text in ("unstable", "stays in place", "same dynamics")]
+    assert "about 3 seconds" in texts["CL2"] and "mutual mass density" in texts["T3.1a"]
 
 
 def test_notes_speak_of_the_document(outcome):
@@ -72,8 +99,11 @@ def test_notes_speak_of_the_document(outcome):
 
 
 def test_what_the_thesis_does_not_print_or_claim_is_no_item():
-    gone = {"T6.2c", "X26a", "X26b", "T3.1d", "6.c", "CL1v", "CL2v", "CL3v", "CL2r", "CL3r", "3.g0", "2.44"}
+    slips = {"2.3", "2.11a", "2.13", "2.58", "3.16a", "3.16b", "3.16c", "3.30", "A3.S", "OL2c", "T6.1a"}
+    gone = slips | {"T6.2c", "X26a", "X26b", "T3.1d", "6.c", "CL1v", "CL2v", "CL3v", "CL2r", "CL3r", "3.g0", "2.44"}
     assert not gone & {item.id for item in STUDY.items}
+    told = " ".join(STUDY.remarks)
+    assert all(f"({name}" in told for name in ("2.3", "2.11", "2.13", "2.58", "3.16", "3.21", "3.30", "6.3"))
 
 
 def test_errors_have_reasons_and_agreements_need_none(outcome):
@@ -151,10 +181,10 @@ def test_listing_without_its_errors_is_right():
 
 
 def test_share_of_every_error():
-    for name, share in {"xi_1": 0.18, "xi_4": 0.18, "A_ij": 0.34}.items():
+    for name, share in {"xi_1": 0.17, "xi_4": 0.09, "A_ij": 0.34}.items():
         assert listing.median(name) == pytest.approx(share, abs=0.02)
     assert listing.median("M'") == pytest.approx(11.5, abs=1.0)
-    assert listing.median("skew") > 10.0 > 1.0 > listing.median("p_2") > 0.01
+    assert listing.median("skew") > 10.0
 
 
 def test_listing_is_indefinite_because_of_two_errors_together():
@@ -173,6 +203,7 @@ def test_listing_is_indefinite_because_of_two_errors_together():
 def test_open_loop():
     assert open_loop.drift(open_loop.stretched()) < 1e-6
     seen = {(e.joint, e.offset): e.time for e in open_loop.escapes()}
+    assert all(np.isinf(t) == (joint in open_loop.NEUTRAL) for (joint, _), t in seen.items())
     for case, t in {
         (2, -0.01): 6.9,
         (3, -0.01): 5.6,
@@ -187,6 +218,22 @@ def test_open_loop():
     assert np.abs(q[250] - (-0.0942, 2.4056, -0.9686, -0.0941, -0.0154, 0.0001)).max() < 1e-4
     assert np.abs(q[1000] - (0.0852, -2.7632, -0.8819, -0.3249, -0.0218, 0.0291)).max() < 1e-3
     assert open_loop.power_balance() < 1e-6
+
+
+def test_the_open_loop_comes_out_of_the_command_as_the_study_has_it(tmp_path, capsys):
+    """The commands of docs/howto/laws.md, run as they stand there."""
+    text = (ROOT / "docs" / "howto" / "laws.md").read_text(encoding="utf-8")
+    stretched, hanging = re.findall(r"^armwright (simulate irb140 --law constant .*)$", text, re.M)
+    found = []
+    for command in (stretched, hanging):
+        file = tmp_path / "run.npz"
+        assert main([*shlex.split(command), "-o", str(file), "--json"]) == 0
+        found.append(Recording.load(file))
+        assert json.loads(capsys.readouterr().out)["gains"]["tau"] == pytest.approx(list(open_loop.u_des()), abs=1e-9)
+    assert open_loop.drift(found[0]) < 1e-6
+    assert np.abs(found[0]["q"][::10] - open_loop.stretched()["q"]).max() < 1e-9
+    assert np.abs(found[1]["q"] - open_loop.hanging()[0]["q"][:2001]).max() < 1e-8
+    assert np.ptp(found[1]["storage"]) < 1e-9 * np.abs(found[1]["energy"]).max()
 
 
 def test_hanging_arm_is_comparable_to_two_seconds():
@@ -259,7 +306,8 @@ def test_gravity_is_stiffer_than_the_gains():
 def test_what_the_thesis_leaves_out_of_its_loop():
     rising, tried = assumptions.rising_states()
     assert 0.2 * tried < rising < tried  # saturated, V of the proof rises at many states …
-    assert assumptions.limited_runs_converge()  # … and the runs converge all the same
+    for margin in assumptions.MARGINS:  # … and the runs converge all the same
+        assert all(runs.settled(n, assumptions._run(n, "limit", margin, 20.0)).max() < 19.9 for n in RUNS)
     for name in RUNS:
         assert 1e-4 < assumptions.moved(name, "rise", 1e-3) < 2e-3 < 1e-2 > assumptions.moved(name, "rise", 1e-2)
         assert 0.03 < assumptions.moved(name, "viscous", 2.0) < assumptions.moved(name, "viscous", 10.0)
@@ -273,10 +321,13 @@ def test_a_rate_limiter_limits_the_rate():
     np.testing.assert_allclose(slopes["motor_torque"], [100.0, -100.0, 1.0, 0, 0, 0])
 
 
-def test_about_three_seconds_is_judged_on_both_sides(outcome):
-    kind = {r.item.id: r.verdict.kind for r in outcome.results}
-    assert [kind[name] for name in RUNS] == ["agrees", "document in error", "agrees"]
-    assert run_item(replace(STUDY.item("CL1"), printed=Numbers("4", "s"))).verdict.kind == "document in error"
+def test_about_three_seconds_depends_on_what_converged_means():
+    """Independent figures: no band puts all three runs between 2.5 and 3.5 s; 0.75 % puts them between 2 and 4."""
+    slowest = {band: [float(runs.settling(n, band).max()) for n in RUNS] for band in (0.05, 0.02, 0.01, 0.0075, 0.003)}
+    assert slowest[0.02] == pytest.approx([2.67, 1.90, 2.77], abs=0.01)
+    assert slowest[0.0075] == pytest.approx([2.90, 2.27, 3.02], abs=0.01)
+    assert not [band for band, times in slowest.items() if all(2.5 <= t <= 3.5 for t in times)]
+    assert all(2.0 <= t <= 4.0 for t in slowest[0.0075])
 
 
 def test_the_block_with_an_error_of_its_own():
@@ -345,7 +396,7 @@ def test_cost():
     assert cost.ratio() > 2.0
     counts = cost.counts()
     assert all(c.compiled < c.hand < c.loops for c in counts.values())
-    assert counts["inverse dynamics, Newton–Euler"].compiled < 463  # what the digest found with sharing alone
+    assert counts["inverse dynamics, Newton–Euler"].compiled < 463  # with sharing alone
     seconds = {kind: twin.seconds for kind, twin in cost.closed_twins().items()}
     assert seconds["Newton–Euler"] < seconds["exponentials"] < 10.0
 

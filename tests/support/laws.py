@@ -16,6 +16,7 @@ SIX = [5.0, 6.0, 7.0, 8.0, 9.0, 10.0]
 
 EVERY = [
     lambda: control.zero(),
+    lambda: control.constant(SIX),
     lambda: control.damping(),
     lambda: control.pd(SIX, 2.0),
     lambda: control.pid(50.0, SIX, 2.0, limit=4.0),

@@ -21,7 +21,7 @@ from armwright.control.lyapunov_redesign import acceleration_mismatch, lyapunov_
 from armwright.control.pd import pd
 from armwright.control.pd_gravity import pd_gravity
 from armwright.control.pid import pid
-from armwright.control.simple_laws import damping, feedforward, zero
+from armwright.control.simple_laws import constant, damping, feedforward, zero
 from armwright.control.sliding_mode import sliding_mode, torque_mismatch
 from armwright.control.task_space import task_space
 from armwright.control.tick_function import initial_memory
@@ -39,6 +39,7 @@ __all__ = [
     "as_law",
     "check_gains",
     "computed_torque",
+    "constant",
     "damping",
     "evaluate_law",
     "feedforward",

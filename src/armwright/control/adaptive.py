@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adaptive control after Slotine and Li: the arm learns its inertial parameters while it tracks (002 §8).
+"""Adaptive control after Slotine and Li: the arm learns its inertial parameters while it tracks.
 
 `Parameters` chooses which parameters are estimated and gives the regressor that belongs to them; `adaptive` is the law;
 `adaptive_parameters` and `adaptation_rates` give first estimates and rates.

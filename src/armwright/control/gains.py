@@ -105,7 +105,7 @@ def linearise(
 
 @names_culprit
 def loop_poles(loop: Linear) -> NDArray[np.complex128]:
-    """Poles (2n,) [1/s] of the continuous loop, the fastest first (003: −8690 1/s; 002 §5.2: −22,700 1/s).
+    """Poles (2n,) [1/s] of the continuous loop, the fastest first (003: −8690 1/s; 002 with its gains: −22,700 1/s).
 
     >>> loop_poles(linearise(robot, computed_torque(225.0, 30.0), q))  # twelve at −15 1/s
     """

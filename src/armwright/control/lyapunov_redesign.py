@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lyapunov redesign: computed torque made robust against a bounded model error (002 §8, X26)."""
+"""Lyapunov redesign: computed torque made robust against a bounded model error."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def lyapunov_redesign(
     growth: ArrayLike = 0.0,
     friction: bool | str = "reference",
 ) -> Law:
-    """Robust computed torque: tau = M̂(q)(a_q + δ) + Ĉq̇ + ĝ, δ = −ρ w/max(‖w‖, ε) (002 §8, X26).
+    """Robust computed torque: tau = M̂(q)(a_q + δ) + Ĉq̇ + ĝ, δ = −ρ w/max(‖w‖, ε).
 
     With η = M⁻¹(M̂(a_q + δ) + Ĉq̇ + ĝ − h) − a_q − δ, what the model gets wrong [rad/s²], the error obeys q̃̈ + K_1
     q̃̇ + K_0 q̃ = δ + η. P solves AᵀP + PA = −diag(K_0, 1) in closed form, so V = xᵀPx (`redesign_storage`), w =

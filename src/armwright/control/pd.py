@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proportional–derivative control of each joint by itself (002 §3.8 uncompensated; 004 section 2.3)."""
+"""Proportional–derivative control of each joint by itself (002 eq. 5.19; 004 section 2.3)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PD with gravity compensation: the law that 002 (§3.8) proves and 003 (§4.10) runs."""
+"""PD with gravity compensation: the law that 002 (section 5.4.1) proves and 003 (§4.10) runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def pd_gravity_torque(arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:
-    """Tau = −K_p q̃ − K_d q̃̇ + g(q), q̃ = q − q_d; 002 §3.8 prints q̃ = q_d − q, which destabilises."""
+    """Tau = −K_p q̃ − K_d q̃̇ + g(q), q̃ = q − q_d; 002 eq. 5.19 prints q̃ = q_d − q, which destabilises."""
     return pd_torque(q, qd, ref, kp, kd) + gravity_torque(arm, q)
 
 
@@ -41,7 +41,7 @@ def pd_constant_gravity_storage(arm: Robot | Tree, q: Traced, qd: Traced, ref: R
 
 @names_culprit
 def pd_gravity(kp: ArrayLike, kd: ArrayLike, *, at: str = "measured") -> Law:
-    """PD + gravity: tau = K_p (q_d − q) + K_d (q̇_d − q̇) + g (002 §3.8 with its sign corrected; 003 §4.10).
+    """PD + gravity: tau = K_p (q_d − q) + K_d (q̇_d − q̇) + g (002 eq. 5.21 with its sign corrected; 003 §4.10).
 
     at="measured", g(q): storage V = ½q̇ᵀMq̇ + ½eᵀK_p e. Claim, for constant q_d and an exact g: V̇ = −q̇ᵀK_d q̇ −
     q̇·friction, and by LaSalle q = q_d is globally asymptotically stable (without Coulomb friction). For a moving

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PID of each joint, with an integral that does not wind up (002 §3.8 names the terms, 004 section 2.3 the use)."""
+"""PID of each joint, with an integral that does not wind up (002, section 2.10, names the terms; 004, 2.3, the use)."""
 
 from __future__ import annotations
 

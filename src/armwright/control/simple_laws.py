@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simplest laws: zero torque, viscous damping, and the reference's own torque with PD around it.
+"""The simplest laws: zero and constant torque, viscous damping, and the reference's own torque with PD around it.
 
-`zero`: the arm moves by itself (002 §5.1, the open-loop runs). `damping`: the gain may change in time, as in the drop
+`zero`: the arm moves by itself. `constant`: the torque of one posture whatever the arm does (002, section 5.3).
+`damping`: the gain may change in time, as in the drop
 test of 000 (§4.4). `feedforward`: the model is evaluated on the reference alone (003 §9, the control ladder).
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.control.law import Law
 from armwright.control.pd import pd_torque
-from armwright.control.tick_function import gain
+from armwright.control.tick_function import finite_numbers, gain
 from armwright.dynamics.energy import energy
 from armwright.dynamics.newton_euler import rnea
 from armwright.errors import InputError
@@ -47,6 +48,38 @@ def zero() -> Law:
     >>> run = aw.simulate(robot, zero(), duration=1.0)  # the arm falls
     """
     return Law("zero torque", zero_torque, storage=mechanical_energy, doc=zero.__doc__ or "")
+
+
+def constant_torque(q: Traced, tau: Traced) -> Traced:
+    """Tau (n,), the same at every instant."""
+    return tau + 0.0 * q
+
+
+def energy_less_work(arm: Robot | Tree, q: Traced, qd: Traced, tau: Traced) -> Traced:
+    """V = ½ q̇ᵀM q̇ + P(q) − tauᵀq [J], up to a constant where the arm is regrouped."""
+    return mechanical_energy(arm, q, qd) - np.sum(tau * q)
+
+
+@names_culprit
+def constant(tau: ArrayLike) -> Law:
+    """Constant torque: tau = tau₀, open loop (002, section 5.3, with u_des of its eq. 5.18).
+
+    Storage: V = ½q̇ᵀMq̇ + P − tau₀ᵀq, the mechanical energy less the work that tau₀ has done. Claim: V̇ = −q̇·friction;
+    constant without friction. Nothing is said about where the arm goes: a posture with g(q) = tau₀ is an equilibrium,
+    most often an unstable one. The reference is not used.
+
+    Args:
+        tau: torque of the actuators [N m] (prismatic joints: force [N]), any sign: (n,), (B, n) for a batch of
+            simulations, or a scalar, the same in every joint.
+
+    >>> run = aw.simulate(robot, constant(aw.gravity_torque(robot, q0)), duration=1.0, q0=q0)  # it stays, for a while
+    """
+    values = finite_numbers(tau, "tau")
+    if values.ndim > 2 or not values.size:
+        raise InputError(f"tau: expected a torque per joint, (n,), (B, n) or a scalar, got shape {values.shape}")
+    return Law(
+        "constant torque", constant_torque, {"tau": values}, storage=energy_less_work, doc=constant.__doc__ or ""
+    )
 
 
 DROP_TEST = ((0.0, 9.8), (1.0, 0.02))
@@ -101,10 +134,10 @@ def damping(k: ArrayLike | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike] = 
 
         return Law("viscous damping", scheduled, storage=mechanical_energy, doc=doc)
 
-    def constant(qd: Traced, k: Traced) -> Traced:
+    def steady(qd: Traced, k: Traced) -> Traced:
         return -(k * qd)
 
-    return Law("viscous damping", constant, {"k": gain(k, "k")}, storage=mechanical_energy, doc=doc)
+    return Law("viscous damping", steady, {"k": gain(k, "k")}, storage=mechanical_energy, doc=doc)
 
 
 def feedforward_torque(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sliding mode with a boundary layer: the robust law that 002's assignment (X26) asked for, in the form of its §8."""
+"""Sliding mode with a boundary layer: a robust law such as the assignment of 002 (item 4) asks for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def saturation(x: Traced) -> Traced:
 def sliding_mode(
     k: ArrayLike, lam: ArrayLike, rho: ArrayLike, epsilon: ArrayLike, *, friction: bool | str = "reference"
 ) -> Law:
-    """Sliding mode: tau = M̂q̈_r + Ĉq̇_r + ĝ − K s − ρ sat(s/ε), s = q̃̇ + Λq̃, q̇_r = q̇_d − Λq̃ (002 §8, X26).
+    """Sliding mode: tau = M̂q̈_r + Ĉq̇_r + ĝ − K s − ρ sat(s/ε), s = q̃̇ + Λq̃, q̇_r = q̇_d − Λq̃.
 
     Storage: V = ½sᵀM s. With d = (M̂ − M)q̈_r + (Ĉ − C)q̇_r + ĝ − g + disturbances [N m], V̇ = −sᵀKs + sᵀ(d − ρ
     sat(s/ε)). Claim: where |d_i| ≤ ρ_i, V̇ ≤ −sᵀKs + Σ ρ_i ε_i/4: s is ultimately bounded near the layer |s_i| ≤

@@ -56,7 +56,7 @@ class Sliding(NamedTuple):
 
 
 def sliding(q: Traced, qd: Traced, ref: Reference, lam: Scalar) -> Sliding:
-    """Compose s = q̃̇ + Λq̃, q̇_r = q̇_d − Λq̃, q̈_r = q̈_d − Λq̃̇, each (n,); q̃ = q − q_d (002 §8)."""
+    """Compose s = q̃̇ + Λq̃, q̇_r = q̇_d − Λq̃, q̈_r = q̈_d − Λq̃̇, each (n,); q̃ = q − q_d."""
     qd_r = ref.qd - lam * (q - ref.q)
     return Sliding(qd - qd_r, qd_r, ref.qdd - lam * (qd - ref.qd))
 

@@ -63,7 +63,7 @@ def _walker_orin(variant: int) -> Method:
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("rnea", "recursive Newton–Euler", "000 §3.4, 002 §3.5, 001 eq. 4–33", rnea, None, None),
+        Method("rnea", "recursive Newton–Euler", "000 §3.4, 002 eq. 2.31–2.48, 001 eq. 4–33", rnea, None, None),
         Method(
             "lagrange",
             "Euler–Lagrange, Christoffel symbols",
@@ -72,7 +72,7 @@ METHODS: dict[str, Method] = {
             lagrange_forward,
             lagrange_mass,
         ),
-        Method("poe", "product of exponentials", "002 §3.6", poe_inverse, poe_forward, poe_mass),
+        Method("poe", "product of exponentials", "002 eq. 2.50–2.59", poe_inverse, poe_forward, poe_mass),
         Method("crba", "composite rigid bodies, LᵀDL", "001 Table 2", crba_inverse, crba_forward, crba),
         Method("aba", "articulated bodies", "001 Table 2", None, aba, None, mimic=False),
         _walker_orin(1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lagrangian dynamics by products of exponentials (002 §3.6, corrected; Murray, Li and Sastry).
+"""Lagrangian dynamics by products of exponentials (002, section 2.9.4, corrected; Murray, Li and Sastry).
 
 Everything is written with screws ξ_i = (v, ω) and link inertias M′_l of the home pose, in root axes about the root's
 origin; the configuration enters through A_ij alone, which carries a twist of joint j to link i:
@@ -70,7 +70,7 @@ def home_pose(tree: Tree) -> PoeHome:
 
 
 def exponential(screw: Twist, step: Step, displacement: Traced) -> tuple[Traced, Traced]:
-    """e^{ξ̂θ} as (R, p) (002 §3.3): Rodrigues about a revolute axis, a translation along a prismatic one."""
+    """e^{ξ̂θ} as (R, p) (002 eq. 2.11): Rodrigues about a revolute axis, a translation along a prismatic one."""
     v, w = screw
     if not step.revolute:
         return np.eye(3), v * displacement
@@ -175,7 +175,7 @@ class PoeTerms(NamedTuple):
 
 
 def poe_equations(arm: Robot | Tree, q: Traced, qd: Traced) -> PoeTerms:
-    """M (n, n), C (n, n) and g (n,) of the rigid bodies by products of exponentials (002 §3.6)."""
+    """M (n, n), C (n, n) and g (n,) of the rigid bodies by products of exponentials (002 eq. 2.58, 2.59)."""
     tree = as_tree(arm)
     home = home_pose(tree)
     at = _configure(tree, home, q)
@@ -250,7 +250,7 @@ def poe_forward(
     friction: bool = True,
     rotors: bool = True,
 ) -> Traced:
-    """Joint accelerations (n,): M⁻¹(tau − C q̇ − g) (002 §3.7); arguments as in `crba_forward`."""
+    """Joint accelerations (n,): M⁻¹(tau − C q̇ − g) (002 eq. 5.3); arguments as in `crba_forward`."""
     tree = as_tree(arm)
     M, rest = _parts(tree, q, qd, wrench, wrenches, gravity=gravity, friction=friction, rotors=rotors)
     return ltdl_solve(M, tau - rest)

@@ -125,7 +125,7 @@ def sum_bodies(bodies: Iterable[tuple[Any, Any, Any]]) -> MassProperties:
 
 
 def spatial_inertia(mass: Traced, com: Traced, inertia: Traced) -> Traced:
-    """Spatial inertia (6, 6), linear first, about the frame origin: [[m1, −mĉ], [mĉ, I − mĉ²]] (002 §3.6, corrected).
+    """Spatial inertia (6, 6), linear first, about the frame origin: [[m1, −mĉ], [mĉ, I − mĉ²]] (002 eq. 2.57).
 
     Args:
         mass: [kg].

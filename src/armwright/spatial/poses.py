@@ -88,7 +88,7 @@ def apply(T: Traced, points: Traced) -> Traced:
 
 
 def exp_se3(xi: Traced) -> Traced:
-    """Pose (4, 4) reached by moving along a constant twist ξ = [v; w] (6,) for unit time (002 §3.3).
+    """Pose (4, 4) reached by moving along a constant twist ξ = [v; w] (6,) for unit time (002 eq. 2.11).
 
     R = exp ŵ, p = (1 + b ŵ + c ŵ²) v: rotation, pure translation (w = 0) and screws with any pitch in one formula.
 

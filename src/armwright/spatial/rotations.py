@@ -48,7 +48,7 @@ def rot_z(angle: Scalar) -> Traced:
 
 
 def skew(v: Traced) -> Traced:
-    """Cross-product matrix of a vector (3,): ``skew(a) @ b = a × b`` (002 §3.2, 004 eq. A.5).
+    """Cross-product matrix of a vector (3,): ``skew(a) @ b = a × b`` (002, section 2.2.2; 004 eq. A.5).
 
     >>> skew([0.0, 0.0, 1.0]) @ [1.0, 0.0, 0.0]
     array([0., 1., 0.])
@@ -130,7 +130,7 @@ def turn_coefficients(angle_squared: Traced) -> Turn:
 
 
 def exp_so3(w: Traced) -> Traced:
-    """Rotation (3, 3) of a rotation vector w (3,) [rad]: 1 + a ŵ + b ŵ², Rodrigues' formula (002 §3.2).
+    """Rotation (3, 3) of a rotation vector w (3,) [rad]: 1 + a ŵ + b ŵ², Rodrigues' formula (002 eq. 2.8).
 
     >>> exp_so3([0.0, 0.0, 0.5])  # as rot_z(0.5)
     """

@@ -24,7 +24,7 @@ def _blocks(upper_left: Traced, upper_right: Traced, lower_left: Traced, lower_r
 
 
 def adjoint(T: Traced) -> Traced:
-    """Ad(T_a_b) (6, 6): twist in b to twist in a, [[R, p̂R], [0, R]] (002 §3.4).
+    """Ad(T_a_b) (6, 6): twist in b to twist in a, [[R, p̂R], [0, R]] (002 eq. 2.54).
 
     >>> adjoint(translation([0.0, 0.0, 1.0])) @ [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
     array([0., 1., 0., 1., 0., 0.])
@@ -35,7 +35,7 @@ def adjoint(T: Traced) -> Traced:
 
 
 def adjoint_inverse(T: Traced) -> Traced:
-    """Ad(T_a_b)⁻¹ = Ad(T_b_a) (6, 6): [[Rᵀ, −Rᵀp̂], [0, Rᵀ]] (002 §3.4).
+    """Ad(T_a_b)⁻¹ = Ad(T_b_a) (6, 6): [[Rᵀ, −Rᵀp̂], [0, Rᵀ]] (002 eq. 2.55).
 
     >>> adjoint_inverse(T_base_tool) @ twist  # the twist in tool axes
     """
@@ -90,7 +90,7 @@ def force_cross_matrix(V: Traced) -> Traced:
 
 
 def lie_bracket(V: Traced, U: Traced) -> Traced:
-    """[V, U] = (w_V×v_U − w_U×v_V, w_V×w_U) (6,) (002 §3.6): rate of a twist U that is carried along by motion V.
+    """[V, U] = (w_V×v_U − w_U×v_V, w_V×w_U) (6,): rate of a twist U that is carried along by motion V.
 
     >>> lie_bracket(V, U)  # equals motion_cross_matrix(V) @ U
     """
@@ -121,7 +121,7 @@ class ScrewMotion(NamedTuple):
 
 
 def screw(point: Traced, direction: Traced, pitch: Scalar = 0.0) -> Traced:
-    """Unit twist ξ = [−w×p + h·w; w] (6,) of a screw through `point` along the **unit** `direction` (002 §3.3).
+    """Unit twist ξ = [−w×p + h·w; w] (6,) of a screw through `point` along the **unit** `direction` (002, section 2.8).
 
     Args:
         point: any point of the axis (3,) [m].

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Product of exponentials: an arm as its joint screws and its tool pose at q = 0. Reader and writer for serial chains.
 
-    T_base_tool(q) = exp(ξ̂₁ q₁) ⋯ exp(ξ̂ₙ qₙ) · home        (002 §3.3)
+    T_base_tool(q) = exp(ξ̂₁ q₁) ⋯ exp(ξ̂ₙ qₙ) · home        (002 eq. 2.18)
 
 with space screws ξ = [v; w], **linear first**, in base coordinates at q = 0. Centres of mass and inertias are given in
-base coordinates and base axes at q = 0 as well, so that no link frame is needed at all (002 §3.6).
+base coordinates and base axes at q = 0 as well, so that no link frame is needed at all (002, section 4.2).
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class ScrewTable(ChainTable):
 
 
 def to_screws(robot: Robot) -> ScrewTable:
-    """Write a serial chain as space screws and home pose (002 §4.1 shows one arm both ways).
+    """Write a serial chain as space screws and home pose (002, section 3.3, has one arm both ways).
 
     >>> to_screws(robot).home  # T_base_tool at q = 0
     """

@@ -2,13 +2,15 @@
 """The thesis's product-of-exponentials listing (002, A3) as printed, its errors one at a time. Deliberately wrong.
 
 Nothing here is used by the library. Each error is a switch, so that its share can be seen alone; with none of them the
-functions give the correct M, which the study checks. Inertias of links 4 and 6 are lost in print and follow from the
-printed constants r6c, r7c.
+functions give the correct M, which the study checks. Inertias of links 4 and 6 are lost in our text and follow from
+the printed constants r6c, r7c; that of link 2 is damaged there, so "p_2" and "m_2" may be mistakes of our text.
 
     "xi_1"   ξ_1 through (a1, 0, ·)                       "M'"    M' without −m p̂², off-diagonal sign reversed
-    "xi_4"   third entry of ξ_4 is a1                     "p_2"   home position of link 2 without a1
-    "A_ij"   first and last exponential of a chain only   "1/2"   C without the factor ½
-    "skew"   skew operator with wrong signs
+    "xi_4"   third entry of ξ_4 is a1                     "1/2"   C without the factor ½
+    "A_ij"   first and last exponential of a chain only   "p_2"   home position of link 2 without a1
+    "skew"   skew operator with wrong signs               "m_2"   m1 for m2 beside p̂_2
+
+"skew in A" keeps the operator of "skew" out of M': which one M' has, only the damaged M0[1] tells.
 
 Its "gravity" is a stack of 3-vectors with g_0 = (0, 0, +g), in `gravity_as_published`.
 """
@@ -21,18 +23,15 @@ import numpy as np
 
 from armwright.spatial import cylinder_inertia, exp_se3
 from armwright.studies.doc002_irb140.setting import BASE_AXES, CYLINDERS, GRAVITY, MASSES, a1, e1, e2, e4, screws
-from armwright.types import Array, Traced
+from armwright.types import Array
 
-MASS_ERRORS = ("xi_1", "xi_4", "A_ij", "skew", "M'", "p_2")
+MASS_ERRORS = ("xi_1", "xi_4", "A_ij", "skew", "M'")
 """Errors that enter M."""
+OF_OUR_TEXT = ("p_2", "m_2")
+"""Two more that our text of M0[2] shows; it is damaged there, so they may be the transcription's."""
 
 HOME = {1: (0.014, 0.067, 0.264), 2: (a1, -0.070, 0.553), 4: (0.150, 0.0, 0.712), 6: (0.479, 0.0, 0.712)}
 """Centres of mass p_i in the home pose [m], base frame."""
-
-
-def skew_as_published(a: Traced) -> Array:
-    """Return the operator of the listing, [0 s3 s2; −s3 0 s1; −s2 −s1 0]: the cross product with (−a1, a2, −a3)."""
-    return np.array([[0.0, a[2], a[1]], [-a[2], 0.0, a[0]], [-a[1], -a[0], 0.0]])
 
 
 def screws_as_published(errors: Set[str]) -> Array:
@@ -90,17 +89,20 @@ def link_inertia_as_published(link: int, errors: Set[str]) -> Array:
     p = np.array(HOME[link])
     if "p_2" in errors and link == 2:  # the link whose offset is missing
         p[0] = 0.0
-    s = m * _hat(p[None], "skew" in errors)[0]
+    hat = _hat(p[None], "skew" in errors and "skew in A" not in errors)[0]
+    s = (MASSES[1] if "m_2" in errors and link == 2 else m) * hat
     inertia = cylinder_inertia(m, r, h, BASE_AXES[link])
     if "M'" in errors:
         return np.block([[m * np.eye(3), s], [-s, inertia]])
-    return np.block([[m * np.eye(3), -s], [s, inertia - s @ s / m]])
+    return np.block([[m * np.eye(3), -s], [s, inertia - m * hat @ hat]])
 
 
 def mass_as_published(q: Array, errors: Set[str]) -> Array:
-    """Return M(θ) (N, 6, 6) by (2.58) from the listing with the given errors, for q (N, 6)."""
-    xi = screws_as_published(errors)
-    E = exponentials(xi, q)
+    """Return M(θ) (N, 6, 6) by (2.58) from the listing with the given errors, for q (N, 6).
+
+    The closed forms of its blocks A_ij come from the right screws; the listed ones are what the blocks are applied to.
+    """
+    xi, E = screws_as_published(errors), exponentials(screws(), q)
     M = np.zeros((len(q), 6, 6))
     for link in MASSES:
         x = np.zeros((len(q), 6, 6))
@@ -108,21 +110,6 @@ def mass_as_published(q: Array, errors: Set[str]) -> Array:
             carried = A_as_published(E, link - 1, j, errors) @ xi[j] if j < link - 1 else xi[j]
             x[:, :, j] = carried
         M += np.swapaxes(x, 1, 2) @ link_inertia_as_published(link, errors) @ x
-    return M
-
-
-def mass_2_58_as_published(q: Array) -> Array:
-    """Return M(θ) with M_l = diag(m, m, m, I) about the centre of mass, where (2.58) writes M_l for M'_l."""
-    xi = screws()
-    E = exponentials(xi, q)
-    M = np.zeros((len(q), 6, 6))
-    for link, m in MASSES.items():
-        x = np.zeros((len(q), 6, 6))
-        for j in range(link):
-            x[:, :, j] = A_as_published(E, link - 1, j, set()) @ xi[j] if j < link - 1 else xi[j]
-        inertia = np.zeros((6, 6))
-        inertia[:3, :3], inertia[3:, 3:] = m * np.eye(3), cylinder_inertia(m, *CYLINDERS[link], BASE_AXES[link])
-        M += np.swapaxes(x, 1, 2) @ inertia @ x
     return M
 
 

@@ -24,7 +24,7 @@ from armwright.studies.doc002_irb140.setting import (
     qd_t,
     qdd_t,
 )
-from armwright.studies.study import Claim, Formula, Item, Numbers
+from armwright.studies.study import Claim, Formula, Item, Numbers, Shown
 from armwright.types import Array, Traced
 
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
@@ -100,35 +100,36 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "4.M",
         "M by unit accelerations",
-        Formula("column j: τ with q̈_j = 1, q̇ = 0, g = 0", "kg m²"),
+        Formula("m[i,j] := eval(τ_i, {DDq[j] = 1, the others = 0, Dq = 0, g = 0})", "kg m²"),
         lambda: probed_mass(q_t),
         lambda: mass_matrix(arm(), q_t),
     ),
     Item(
         "4.C",
         "Coriolis torque as remainder",
-        Formula("C q̇ = τ − M q̈ − g", "N m"),
+        Formula("C0Dq := τ0 − M0·DDq − G0", "N m"),
         lambda: remainder(q_t, qd_t, qdd_t),
         lambda: coriolis_matrix(arm(), q_t, qd_t) @ qd_t,
     ),
     Item(
         "4.tau",
-        "Newton–Euler with the printed matrices and vectors",
-        Formula("τ(q_t, q̇_t, q̈_t)", "N m"),
+        "Newton–Euler with the printed matrices and vectors, τ(q_t, q̇_t, q̈_t)",
+        Formula("A.2: R01 … R56 with r0c1, r1c2, r01 of (3.35), (3.36), (3.41)", "N m"),
         lambda: SIGNS * inverse_dynamics(printed_arm(), printed_angles(q_t), SIGNS * qd_t, SIGNS * qdd_t),
         lambda: inverse_dynamics(arm(), q_t, qd_t, qdd_t),
-        reason="three link vectors belong to other frames than the printed matrices; what remains is the "
-        "lateral offset of link 2, "
-        "mirrored",
+        reason="three link vectors belong to other frames than the printed matrices, which want (0.070, +0.352, 0), "
+        "(0.014, +0.264, −0.067) and (0.201, 0, +0.070); what remains is the lateral offset of link 2, mirrored",
         faults=(TWO_ZEROS,),
     ),
     Item(
         "4.eq",
         "Newton–Euler and exponentials agree in M, C q̇ and g",
-        Claim("same dynamics"),
-        lambda: bool(relative_error(ALL).max() < 1e-11),
-        lambda: max(differences().values()) < 1e-11,
-        reason="for the corrected listing; M of the listing as printed is off by a factor of about 17",
+        Claim("the equation that is the same for all representation methods"),
+        lambda: Shown(
+            bool(relative_error(ALL).max() < 1e-11), f"M off by {np.median(relative_error(ALL)):.0f} times M"
+        ),
+        lambda: Shown(max(differences().values()) < 1e-11, f"apart by {max(differences().values()):.0e} at most"),
+        reason="for the corrected listing; M of the listing as printed is off by a multiple of itself",
         notes=_notes,
     ),
     Item(
@@ -140,5 +141,5 @@ ITEMS: tuple[Item, ...] = (
         reason="for the arm of the link vectors; q_des put into the printed DH matrices folds the arm, and u_des is 0",
         notes=_holding_notes,
     ),
-    Item("5.18z", "joints 1, 4 and 6 of u_des", Claim("0"), None, others_vanish),
+    Item("5.18z", "joints 1, 4 and 6 of u_des", Claim("is therefore given zero control torque"), None, others_vanish),
 )

@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chapter 3 of 002: the arm by DH parameters and by products of exponentials; screws, twists, frames (002 §4.1–4.2)."""
+"""Chapter 3 of 002: the arm by DH parameters and by products of exponentials; screws, twists, frames (section 3.3)."""
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Set
+from functools import cache, partial, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armwright.kinematics import fk, fk_all
-from armwright.recording.pictures.skeleton import joint_frames
 from armwright.robot.tables.dh import to_dh
 from armwright.spatial import exp_se3, inverse, screw
-from armwright.studies.doc002_irb140.as_published import screws_as_published
 from armwright.studies.doc002_irb140.setting import (
     MASSES,
-    PI,
     R_c,
     a1,
     arm,
@@ -30,7 +28,7 @@ from armwright.studies.doc002_irb140.setting import (
     q_t,
     screws,
 )
-from armwright.studies.study import Claim, Formula, Item, Numbers, Picture
+from armwright.studies.study import Claim, Formula, Item, Numbers, Picture, Reading, Shown
 from armwright.studies.study_pictures import arm_figure
 from armwright.types import Array
 
@@ -39,21 +37,22 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
 
-LISTED = frozenset({"xi_1", "xi_4"})
+PRINTED = frozenset({"3.28", "3.30"})
 TWO_ZEROS = "DH matrices with another zero and other signs than link vectors, q_des and u_des"
 XI_4 = "ξ_4: third entry a1 for 0"
 AXIS_1 = "axis of joint 1 put through x = a1"
-DIRECTIONS = "(3.16)–(3.18): three directions listed for six axes"
 R_PRINTED = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 """Constant rotation between the tool frame of the screws and frame 6 of the printed matrices."""
 
 
-def product_of_exponentials(xi: Array, home: Array, q: Array) -> Array:
-    """Return g_st(θ) = e^{ξ̂1θ1} ⋯ e^{ξ̂6θ6} g_st(0) (4, 4)."""
-    T = np.eye(4)
-    for axis, angle in zip(xi, q, strict=True):
-        T = T @ exp_se3(axis * angle)
-    return np.asarray(T @ home)
+def exponentials_as_published(q: Array, errors: Set[str] = PRINTED) -> list[Array]:
+    """Return e^{ξ̂_iθ_i} (4, 4) of (3.28)–(3.33): axis 1 through x = a1 (3.28), e1 for e1 + e2 in one entry (3.30)."""
+    E = [np.asarray(exp_se3(axis * angle)).copy() for axis, angle in zip(screws(), q, strict=True)]
+    if "3.28" in errors:
+        E[0] = np.asarray(exp_se3(screw(np.array([a1, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])) * q[0]))
+    if "3.30" in errors:
+        E[2][2, 3] = a1 * np.sin(q[2]) + e1 * (1.0 - np.cos(q[2]))
+    return E
 
 
 def home_pose(x: float = a1 + e4 + e6) -> Array:
@@ -65,13 +64,12 @@ def home_pose(x: float = a1 + e4 + e6) -> Array:
 
 @cache
 def worst_pose_difference(errors: frozenset[str] = frozenset()) -> float:
-    """Return the largest entry of T_0^6(q) − g_st(q)·R_c over 200 postures, with the given errors of the screws."""
-    xi = screws_as_published(errors)
+    """Return the largest entry of T_0^6(q) − g_st(q)·R_c over 200 postures, with the given errors of (3.28)–(3.33)."""
     constant = np.eye(4)
     constant[:3, :3] = R_c
     T = fk(arm(), postures()[:200])
     return max(
-        float(np.abs(product_of_exponentials(xi, home_pose(), q) @ constant - want).max())
+        float(np.abs(reduce(np.matmul, [*exponentials_as_published(q, errors), home_pose(), constant]) - want).max())
         for q, want in zip(postures()[:200], T, strict=True)
     )
 
@@ -105,13 +103,6 @@ def home_centres() -> dict[int, Array]:
     return {link: frames[link - 1, :3, :3] @ arm().bodies[link - 1].com + frames[link - 1, :3, 3] for link in MASSES}
 
 
-def exponential_3_30_as_published(angle: float) -> Array:
-    """Return e^{ξ̂3θ} of (3.30): e1(1 − cos) where (e1 + e2)(1 − cos) belongs."""
-    T = np.asarray(exp_se3(screws()[2] * angle)).copy()
-    T[2, 3] = a1 * np.sin(angle) + e1 * (1.0 - np.cos(angle))
-    return T
-
-
 def _table_notes() -> list[str]:
     lines = []
     table = to_dh(arm()).table
@@ -133,8 +124,8 @@ def _frame_notes() -> list[str]:
 
 def _pose_notes() -> list[str]:
     return [
-        f"screws corrected: T_0^6 − g_st R_c at most {worst_pose_difference():.0e} over 200 postures",
-        f"screws as listed (ξ_1, ξ_4): up to {worst_pose_difference(LISTED):.2f}",
+        f"put right: T_0^6 − g_st R_c at most {worst_pose_difference():.0e} over 200 postures",
+        *(f"({name}) alone: up to {worst_pose_difference(frozenset({name})):.2f} m" for name in sorted(PRINTED)),
         f"flange at q_t: ({', '.join(f'{x:.6f}' for x in fk(arm(), q_t)[:3, 3])}) m",
     ]
 
@@ -152,19 +143,33 @@ def _listed(i: int, text: str, reason: str = "", *faults: str) -> Item:
     )
 
 
+def _is_axis_5(third: float) -> Shown:
+    """Return whether ξ_5 with this third entry is the axis of joint 5."""
+    xi = np.array([-0.712, 0.0, third, 0.0, 1.0, 0.0])
+    return Shown(bool(np.allclose(xi, screws()[4], atol=1e-12)), f"{third:g} for {screws()[4][2]:g}")
+
+
+def stretched_to_the_maximum(robot: Robot) -> Shown:
+    """Return whether at q_des the wrist is as far from the axis of joint 1 as the arm can have it."""
+    reach = float(np.hypot(*wrist(robot, q_des)[:2]))
+    return Shown(bool(abs(reach - (a1 + e2 + e4)) < 1e-12), f"wrist {reach:.3f} m from axis 1")
+
+
 def _draw() -> Figure:
     return arm_figure(arm(), [("q = 0", np.zeros(6)), ("q_des", q_des)], axes=True, coms=True)
 
 
-_POINT = (a1 + e1, 0.0, e1 + e2)
 ITEMS: tuple[Item, ...] = (
     Item(
         "3.3",
-        "printed DH matrices describe the arm of the text",
-        Formula("α = (90, 0, 90, 90, 90, 0)°, other zero and signs"),
+        "printed DH matrices describe the arm of the text, in coordinates of their own",
+        Formula("A_0^1 … A_5^6 of (3.3)–(3.8)"),
         lambda: printed_pose(q_t),
         lambda: fk(arm(), q_t),
-        notes=_frame_notes,
+        notes=lambda: [
+            "taken at (q1, π/2 − q2, −q3, q4, q5 + π, q6) and a constant turn of the tool frame",
+            *_frame_notes(),
+        ],
         pictures=(
             Picture(
                 "The arm at home (q = 0) and stretched (q_des) with link frames, joint axes (dashed) and "
@@ -175,14 +180,12 @@ ITEMS: tuple[Item, ...] = (
     ),
     Item(
         "3.3a",
-        "wrist at q_des, angles put into the printed matrices",
-        Formula("T_0^5(q_des)", "m"),
-        lambda: wrist(printed_arm(), q_des),
-        lambda: wrist(arm(), q_des),
-        reason="the printed matrices have another zero and other signs than q_des, u_des and the link "
-        "vectors: angles must first "
-        "become (q1, π/2 − q2, −q3, q4, q5 + π, q6)",
-        faults=(TWO_ZEROS,),
+        "q_des of (5.16) stretches the arm",
+        Claim("the position when the manipulator arm is stretched out to the maximum"),
+        lambda: stretched_to_the_maximum(printed_arm()),
+        lambda: stretched_to_the_maximum(arm()),
+        reason="of the arm that link vectors and u_des describe; the printed matrices (3.3)–(3.8) have another zero "
+        "and other signs: angles must first become (q1, π/2 − q2, −q3, q4, q5 + π, q6)",
     ),
     Item(
         "3.r",
@@ -200,56 +203,36 @@ ITEMS: tuple[Item, ...] = (
         None,
         lambda: link_vectors(arm())[1],
     ),
-    Item(
-        "3.16a",
-        "axis ω_1",
-        Numbers("(1, 0, 0)"),
-        None,
-        lambda: screws()[0, 3:],
-        reason="three axes are printed for six joints: a list of the distinct directions (4, 6: x; 2, 3, 5: y; 1: z)",
-        faults=(DIRECTIONS,),
+    _listed(
+        1,
+        "(0, -0.070, 0, 0, 0, 1)",
+        "axis 1 passes through the origin; at x = a1 is the shoulder, which (3.3) has a1 away from it",
+        AXIS_1,
     ),
-    Item(
-        "3.16b",
-        "axis ω_3",
-        Numbers("(0, 0, 1)"),
-        None,
-        lambda: screws()[2, 3:],
-        reason="joint 3 turns about y; the third of the distinct directions is z",
-        faults=(DIRECTIONS,),
-    ),
-    Item(
-        "3.16c",
-        "point q_3 on the axis of the wrist",
-        Formula("(a1 + e1, 0, e1 + e2)", "m"),
-        lambda: np.array(_POINT),
-        lambda: joint_frames(arm(), np.zeros(6))[4, :3, 3],
-        reason="a1 + e4 is meant: the wrist is one forearm away",
-        faults=("(3.21): a1 + e1 for a1 + e4",),
-    ),
-    _listed(1, "(0, -0.070, 0, 0, 0, 1)", "axis 1 passes through the origin, not x = a1", AXIS_1),
     _listed(2, "(-0.352, 0, 0.070, 0, 1, 0)"),
     _listed(3, "(-0.712, 0, 0.070, 0, 1, 0)"),
     _listed(4, "(0, 0.712, 0.070, 1, 0, 0)", "−ω × point has no third component here", XI_4),
-    _listed(5, "(-0.712, 0, 45, 0, 1, 0)", "decimal point lost: 0.45", "ξ_5: 45 for 0.45"),
+    Item(
+        "A3.xi5",
+        "twist ξ_5 = (v, ω)",
+        Claim("ξ5 := ⟨−0.712, 0, 45, 0, 1, 0⟩", unit="m, 1"),
+        None,
+        readings=(
+            Reading("45, as our text has it", partial(_is_axis_5, 45.0)),
+            Reading("0.45, its point lost in our text", partial(_is_axis_5, 0.45)),
+        ),
+        reason="our text of the listing is a transcription that loses characters elsewhere, too; (3.32) and a[6,4] "
+        "have a1 + e4 = 0.45",
+    ),
     _listed(6, "(0, 0.712, 0, 1, 0, 0)"),
     Item(
         "3.28",
         "e^{ξ̂1θ1}",
-        Formula("axis through (a1, 0, 0)"),
-        lambda: exp_se3(screw(np.array([a1, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])) * 0.7),
-        lambda: exp_se3(screws()[0] * 0.7),
+        Formula("e^{ξ1θ1}: translation (a1(1 − cos θ1), −a1 sin θ1, 0)"),
+        lambda: exponentials_as_published(q_t)[0],
+        lambda: exp_se3(screws()[0] * q_t[0]),
         reason="the base axis is displaced by a1, as in the listing",
         faults=(AXIS_1,),
-    ),
-    Item(
-        "3.30",
-        "e^{ξ̂3θ3} at θ3 = −π/2",
-        Formula("third entry a1 sin θ + e1(1 − cos θ)"),
-        lambda: exponential_3_30_as_published(-PI / 2),
-        lambda: exp_se3(screws()[2] * (-PI / 2)),
-        reason="(e1 + e2)(1 − cos θ) is meant; 0.36 m off at q_des",
-        faults=("(3.30): e1 for e1 + e2",),
     ),
     Item(
         "3.15",
@@ -262,11 +245,11 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "3.fk",
         "DH and exponentials give the same pose",
-        Claim("both describe the same arm"),
-        lambda: worst_pose_difference(LISTED) < 1e-12,
-        lambda: worst_pose_difference() < 1e-12,
-        reason="with ξ_1 and ξ_4 corrected; with the listed screws the poses differ",
+        Claim("Determine the homogeneous matrix using alternative method"),
+        lambda: Shown(worst_pose_difference(PRINTED) < 1e-12, f"up to {worst_pose_difference(PRINTED):.2f} apart"),
+        lambda: Shown(worst_pose_difference() < 1e-12, f"at most {worst_pose_difference():.0e} apart"),
+        reason="with (3.28) and (3.30) put right; with the exponentials as printed the poses differ",
         notes=_pose_notes,
     ),
-    Item("A1", "reach of axis 5, stretched", Numbers("0.810", "m"), None, lambda: float(wrist(arm(), q_des)[0])),
+    Item("A1", "reach of axis 5, stretched", Numbers("810", "mm"), None, lambda: float(1e3 * wrist(arm(), q_des)[0])),
 )

@@ -275,8 +275,8 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "task4",
         "robust controller from stability theory (assignment, item 4)",
-        Undetermined("asked for, none designed"),
-        reason="there is nothing to judge; ours, below, is no part of the thesis",
+        Undetermined("Development of a technique for designing of robust robot controller"),
+        reason="the thesis designs none, so there is nothing to judge; ours, below, is no part of it",
         notes=_notes,
         pictures=(
             Picture(

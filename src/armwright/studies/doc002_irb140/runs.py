@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The three closed-loop runs of 002 and what is read from them: settling, overshoot, speeds, torque, storage (§5.2)."""
+"""The three closed-loop runs of 002 and what is read from them: settling, overshoot, speeds, torque, storage."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 002 is about: its arm, postures, gains and runs, under the symbols it uses (002 §4).
+"""What 002 is about: its arm, postures, gains and runs, under the symbols it uses.
 
 `row_of_panels` and `joint_curves` are the empty figures of this study and the curves in them.
 """
@@ -43,7 +43,7 @@ q_down = np.array([0.0, PI, -PI / 2, 0.0, 0.0, 0.0])
 q_t = np.array([0.3, -0.4, 0.5, -0.6, 0.7, -0.8])
 qd_t = np.array([0.5, -0.4, 0.3, -0.2, 0.1, 0.6])
 qdd_t = np.array([1.0, 0.8, -0.6, 0.4, -0.2, 0.5])
-"""Stretched arm (OL1), hanging arm (OL2), and a state to compare formulations at (002 §4.8)."""
+"""Stretched arm (OL1), hanging arm (OL2), and a state to compare formulations at (ours)."""
 
 K_p = np.array([50.0, 50.0, 50.0, 50.0, 50.0, 60.0])
 K_d = np.array([20.0, 20.0, 20.0, 20.0, 20.0, 22.0])

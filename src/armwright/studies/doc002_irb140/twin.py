@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same closed loop twice, by Newton–Euler and by exponentials, through the same integrator (002 §5.2).
+"""The same closed loop twice, by Newton–Euler and by exponentials, through the same integrator (section 6.1).
 
 Only the derivative differs: `ExponentialArm` gets M and the torque of a motion from the screws of `dynamics.poe`.
 Explicit steps of 0.1 ms resolve the fastest mode of the thesis's loop (−22,700 1/s).
@@ -31,7 +31,7 @@ TWIN_SUBSTEPS = 10
 
 
 class ExponentialArm(System):
-    """The arm by products of exponentials (002 §3.6)."""
+    """The arm by products of exponentials (section 4.2)."""
 
     def _mass(self, q: Traced) -> Traced:
         return poe_mass(self.tree, q)
