@@ -2,7 +2,7 @@
 """The simplest laws: zero torque, viscous damping, and the reference's own torque with PD around it.
 
 `zero`: the arm moves by itself (002 §5.1, the open-loop runs). `damping`: the gain may change in time, as in the drop
-test of 000 (§4.4). `feedforward`: the model is evaluated on the reference alone (003 §9, the control ladder).
+test of 000 (§4.4). `feedforward`: the model is evaluated on the reference alone.
 """
 
 from __future__ import annotations
