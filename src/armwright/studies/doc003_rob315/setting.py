@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 003 is about: its arm, configurations and settings, under the symbols it uses (003 §3).
+"""What 003 is about: its arm, configurations and settings, under the symbols it uses.
 
 `draw_paths` draws paths of the tool from above and from the side: what Figs. 5.1 and 5.4 show in perspective.
 """
@@ -58,5 +58,5 @@ def draw_paths(paths: Mapping[str, Array]) -> Figure:
         panel.set_xlabel("x [m]")
         panel.set_ylabel(f"{'xyz'[axis]} [m]")
         panel.set_aspect("equal", adjustable="datalim")
-    figure.axes[0].legend(handlelength=2.0)
+    figure.axes[1].legend(handlelength=2.0, loc="lower right")
     return figure
