@@ -256,7 +256,7 @@ def is_points(value: object, what: str) -> bool:
     raise InputError(f"{what}: expected points (..., 3) or poses (..., 4, 4), got shape {shape}")
 
 
-def flat_goal(goal: Any, points: bool) -> Any:
+def flat_goal(goal: Array, points: bool) -> Array:
     """Return points (..., 3) as they are, poses (..., 4, 4) as (..., 12): rotation by rows, then origin."""
     if points:
         return goal
