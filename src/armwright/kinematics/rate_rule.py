@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from armwright.arguments import matrix_of, names_culprit
+from armwright.arguments import matrix_of, names_culprit, number
 from armwright.errors import InputError
 from armwright.graph.array import has_symbols
 from armwright.kinematics.extent import RANK_CONFIGURATIONS, SINGULAR_BELOW, characteristic_length
@@ -147,18 +147,19 @@ def rate_rule(
 ) -> tuple[RateRule, Kernel]:
     """Check what is asked for; return the rule and its kernel, made once per arm unless `prefer` is a function."""
     chosen = chosen_axes(robot, points, axes)
-    if not (np.isscalar(damping) and np.isfinite(damping) and damping >= 0.0):  # type: ignore[arg-type]
-        raise InputError(f"damping: expected a finite number ≥ 0, got {damping!r}")
+    damping = number(damping, "damping")
+    if not (np.isfinite(damping) and damping >= 0.0):
+        raise InputError(f"damping: expected a finite number ≥ 0, got {damping:g}")
     if prefer is not None and robot.n <= len(chosen):
         raise InputError(
             f"prefer: {robot.n} joints leave no freedom for a task of {len(chosen)} axes; ask for fewer axes (axes=…)"
         )
     if callable(prefer):
-        return _made(robot, points, chosen, prefer, float(damping))
+        return _made(robot, points, chosen, prefer, damping)
     if prefer is not None and not isinstance(prefer, str):
         prefer = tuple(finite(prefer, "prefer", (robot.n,)).tolist())  # a posture, as something to look up
-    key = ("joint_rates", points, chosen, prefer, float(damping))
-    return robot.memo(key, _made, points, chosen, prefer, float(damping))
+    key = ("joint_rates", points, chosen, prefer, damping)
+    return robot.memo(key, _made, points, chosen, prefer, damping)
 
 
 def _made(
@@ -248,7 +249,7 @@ def _of_function(robot: Robot, function: Callable[[Any], Any]) -> SecondaryTask:
 
 def is_points(value: object, what: str) -> bool:
     """Return whether targets are points (..., 3) rather than poses (..., 4, 4)."""
-    shape = np.shape(matrix_of(value))  # type: ignore[arg-type]
+    shape = np.shape(matrix_of(value))
     if len(shape) >= 2 and shape[-2:] == (4, 4):
         return False
     if len(shape) >= 1 and shape[-1] == 3:
@@ -310,4 +311,4 @@ def joint_rates(
     if not has_symbols(q, moving):
         finite(q, "q", (arm.n,))
         finite(moving, "twist", (rule.sizes["twist"],))  # type: ignore[arg-type]
-    return cast("Array", JointRates(*rates(q, flat_goal(target, points), moving, gain, weight)).qd)
+    return JointRates(*rates(q, flat_goal(target, points), moving, gain, weight)).qd

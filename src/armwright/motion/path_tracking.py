@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from armwright.arguments import names_culprit
+from armwright.arguments import names_culprit, number
 from armwright.errors import InputError
 from armwright.graph.kernel import Kernel, backend
 from armwright.graph.loop import CompiledLoop
@@ -230,8 +230,9 @@ def track_path(
         raise InputError(f"substeps: expected a whole number ≥ 1, got {substeps!r}")
     if integrator not in get_args(Integrator):
         raise InputError(f"integrator: expected 'euler', 'heun' or 'rk4', got {integrator!r}")
-    if not (np.isscalar(tolerance) and tolerance > 0.0):  # type: ignore[operator]
-        raise InputError(f"tolerance: expected a number > 0 [m, rad], got {tolerance!r}")
+    tolerance = number(tolerance, "tolerance")
+    if not tolerance > 0.0:
+        raise InputError(f"tolerance: expected a number > 0 [m, rad], got {tolerance:g}")
     h = positive(step, "step") / int(substeps)
     rule, rates = rate_rule(arm, points, axes, prefer, damping)
     K = finite(ERROR_SHARE_PER_STEP / h if gain is None else gain, "gain", ())
@@ -241,9 +242,9 @@ def track_path(
     start = finite(start, "q0", (arm.n,))
     try:
         batch = np.broadcast_shapes(given.shape[:-tail], start.shape[:-1], K.shape, alpha.shape)
-    except ValueError as error:
+    except ValueError as misfit:
         shapes = f"path {given.shape[:-tail]}, q0 {start.shape[:-1]}, gain {K.shape}, weight {alpha.shape}"
-        raise InputError(f"batch: leading axes do not fit each other: {shapes}") from error
+        raise InputError(f"batch: leading axes do not fit each other: {shapes}") from misfit
     size = int(np.prod(batch))
     wide = np.broadcast_to(given, (*batch, *given.shape[-tail:])).reshape(size, *given.shape[-tail:])
     first = {
@@ -264,7 +265,7 @@ def track_path(
     finite_q = np.where(np.isfinite(q), q, 0.0)
     found = JointRates(*rates(finite_q, coarse.goal, coarse.twist, first["gain"], first["weight"]))
     error = np.where(np.isfinite(q).all(axis=-1, keepdims=True), found.e, np.nan)
-    _refuse_lost(rule, coarse, TrackedState(q, error, found.nearness), float(tolerance), step)
+    _refuse_lost(rule, coarse, TrackedState(q, error, found.nearness), tolerance, step)
     cost = None
     if rule.secondary is not None and rule.secondary.cost is not None:
         cost = np.asarray(rule.secondary.cost(q, coarse.goal))
