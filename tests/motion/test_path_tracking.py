@@ -67,11 +67,30 @@ def test_the_order_of_the_integrators(integrator, order):
     q0, off = np.array([-0.5, 0.0, -0.5, -0.5, -0.5, -0.5]) * np.pi, []
     for substeps in (4, 8):
         run = track_path(
-            CEA, path, 0.05, q0, gain=0.0, prefer="limits", weight=2.0, integrator=integrator, substeps=substeps,
+            CEA,
+            path,
+            0.05,
+            q0,
+            gain=0.0,
+            prefer="limits",
+            weight=2.0,
+            integrator=integrator,
+            substeps=substeps,
             tolerance=np.inf,
-        )  # fmt: off
+        )
         off.append(run.position_error[-1])
     assert np.log2(off[0] / off[1]) == pytest.approx(order, abs=0.15)
+
+
+@pytest.mark.parametrize(("integrator", "order"), [("euler", 1), ("heun", 2), ("rk4", 4)])
+def test_the_order_with_feedback_on_a_target_that_moves(integrator, order):
+    """From a start off the path, what is missing to e(0) exp(−K t) is the integrator's."""
+    _, q, path, _ = ARMS["ur5"]
+    start, missing = q + 0.05, []
+    for substeps in (4, 8):
+        run = track_path(UR5, path[::10], 0.1, start, gain=5.0, integrator=integrator, substeps=substeps, tolerance=1.0)
+        missing.append(np.linalg.norm(run.error[-1] - run.error[0] * np.exp(-5.0 * run.t[-1])))
+    assert np.log2(missing[0] / missing[1]) == pytest.approx(order, abs=0.3)
 
 
 def test_the_secondary_task_disturbs_the_tool_by_the_integrator_alone():
@@ -104,9 +123,16 @@ def test_euler_is_the_loop_written_out():
     path = np.linspace(aw.fk(CEA, q)[:3, 3], [0.2, -0.4, 0.7], 101)
     middle, width = (CEA.upper + CEA.lower) / 2, CEA.upper - CEA.lower
     run = track_path(
-        CEA, path, 2e-3, q, gain=50.0, prefer=lambda q: (((q - middle) / width) ** 2).sum(), weight=3.0,
-        integrator="euler", tolerance=0.1,
-    )  # fmt: off
+        CEA,
+        path,
+        2e-3,
+        q,
+        gain=50.0,
+        prefer=lambda q: (((q - middle) / width) ** 2).sum(),
+        weight=3.0,
+        integrator="euler",
+        tolerance=0.1,
+    )
     plain = [q]
     for k in range(100):
         J = aw.jacobian(CEA, q)[:3]
@@ -230,6 +256,8 @@ REFUSED = [
     ({"tolerance": 0.0}, "tolerance: expected a number > 0"),
     ({"damping": np.nan}, "damping: expected a finite number"),
     ({"axes": ["x", "q"]}, "axes: expected some of x, y, z, rx, ry, rz"),
+    ({"weight": np.zeros(0), "prefer": "limits"}, r"batch: nothing to do, the batch has shape \(0,\)"),
+    ({"q0": np.zeros((0, 7))}, r"batch: nothing to do, the batch has shape \(0,\)"),
     ({"q0": np.stack([Q7] * 3), "weight": np.ones(2)}, "batch: leading axes do not fit"),
 ]
 

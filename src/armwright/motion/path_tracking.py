@@ -237,14 +237,17 @@ def track_path(
     rule, rates = rate_rule(arm, points, axes, prefer, damping)
     K = finite(ERROR_SHARE_PER_STEP / h if gain is None else gain, "gain", ())
     alpha = finite(weight, "weight", ())
-    _refuse_unstable(rule, K, alpha, h, integrator)
-    start = _start(arm, given[..., 0, :] if points else given[..., 0, :, :], rule) if q0 is None else q0
-    start = finite(start, "q0", (arm.n,))
+    start = np.zeros(arm.n) if q0 is None else finite(q0, "q0", (arm.n,))
     try:
         batch = np.broadcast_shapes(given.shape[:-tail], start.shape[:-1], K.shape, alpha.shape)
     except ValueError as misfit:
         shapes = f"path {given.shape[:-tail]}, q0 {start.shape[:-1]}, gain {K.shape}, weight {alpha.shape}"
         raise InputError(f"batch: leading axes do not fit each other: {shapes}") from misfit
+    if 0 in batch:
+        raise InputError(f"batch: nothing to do, the batch has shape {batch}")
+    _refuse_unstable(rule, K, alpha, h, integrator)
+    if q0 is None:
+        start = _start(arm, given[..., 0, :] if points else given[..., 0, :, :], rule)
     size = int(np.prod(batch))
     wide = np.broadcast_to(given, (*batch, *given.shape[-tail:])).reshape(size, *given.shape[-tail:])
     first = {
