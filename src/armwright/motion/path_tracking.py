@@ -106,8 +106,11 @@ def _moved(goal: Traced, twist: Traced, time: Traced) -> Traced:
     return np.concatenate([R.reshape(9), goal[9:] + time * twist[:3]])
 
 
-def tracking_plan(robot: Robot, rule: RateRule, integrator: Integrator) -> LoopPlan:
-    """Return one step of the integrator as a loop over targets; gain, weight and step are slots."""
+def tracking_plan(robot: Robot, rule: RateRule, integrator: Integrator, common: bool) -> LoopPlan:
+    """Return one step of the integrator as a loop over targets, `common` to all lanes or one path for each.
+
+    Gain, weight and step are slots.
+    """
     n, sizes = robot.n, rule.sizes
 
     def step(s: Slots) -> Slots:
@@ -132,7 +135,8 @@ def tracking_plan(robot: Robot, rule: RateRule, integrator: Integrator) -> LoopP
     return LoopPlan(
         slots,  # type: ignore[arg-type]
         (stage(inside, "inside", writes={inside.outputs[0].name: "q"}),),
-        lanes=("goal", "twist"),
+        shared=("goal", "twist") if common else (),
+        lanes=() if common else ("goal", "twist"),
         record=("q",),
         state=("q",),
     )
@@ -144,7 +148,7 @@ def run_tracking(plan: LoopPlan, first: dict[str, Array], samples: PathTargets, 
     Args:
         plan: from `tracking_plan`.
         first: q (B, n), gain, weight (B, 1), h (1,).
-        samples: goal and twist (B, N, …); the last row is where the path ends.
+        samples: goal and twist (B, N, …), or (1, N, …) of a path common to all; the last row is where it ends.
         every: steps from sample to sample.
     """
     count, ticks = len(first["q"]), samples.goal.shape[1] - 1
@@ -154,7 +158,8 @@ def run_tracking(plan: LoopPlan, first: dict[str, Array], samples: PathTargets, 
     loop = CompiledLoop(plan, count)
     for name, value in first.items():
         loop.set(name, value)
-    record, _ = loop.run(ticks, lanes=table, every=every)
+    common = bool(plan.shared)
+    record, _ = loop.run(ticks, every=every, shared=table[0] if common else None, lanes=None if common else table)
     return np.concatenate([record, loop.get("q")[:, None]], axis=1)
 
 
@@ -162,7 +167,7 @@ def _on_tape(plan: LoopPlan, first: dict[str, Array], table: Array, every: int) 
     """Run the same steps where there is no compiler."""
     step = Kernel(plan.stages[0].program, check_finite=False)
     cut = plan.slots["goal"]
-    fixed = {name: np.broadcast_to(value, (len(table), value.shape[-1])) for name, value in first.items()}
+    fixed = {name: np.broadcast_to(value, (len(first["q"]), value.shape[-1])) for name, value in first.items()}
     q, out = fixed.pop("q"), []
     for k in range(table.shape[1]):
         if k % every == 0:
@@ -249,7 +254,10 @@ def track_path(
     if q0 is None:
         start = _start(arm, given[..., 0, :] if points else given[..., 0, :, :], rule)
     size = int(np.prod(batch))
-    wide = np.broadcast_to(given, (*batch, *given.shape[-tail:])).reshape(size, *given.shape[-tail:])
+    common = given.ndim == tail
+    wide = given[None]
+    if not common:
+        wide = np.broadcast_to(given, (*batch, *given.shape[-tail:])).reshape(size, *given.shape[-tail:])
     first = {
         "q": np.broadcast_to(start, (*batch, arm.n)).reshape(size, arm.n),
         "gain": np.broadcast_to(K, batch).reshape(size, 1),
@@ -260,9 +268,9 @@ def track_path(
     away = JointRates(*rates(first["q"], coarse.goal[:, 0], coarse.twist[:, 0], 0.0, 0.0)).e
     _refuse_start(rule, away, tolerance)
     plan = (
-        tracking_plan(arm, rule, integrator)
+        tracking_plan(arm, rule, integrator, common)
         if callable(prefer)
-        else arm.memo(("tracking", rule, integrator), tracking_plan, rule, integrator)
+        else arm.memo(("tracking", rule, integrator, common), tracking_plan, rule, integrator, common)
     )
     q = run_tracking(plan, first, targets(wide, points, h, int(substeps)), int(substeps))
     finite_q = np.where(np.isfinite(q), q, 0.0)
@@ -363,7 +371,7 @@ def _refuse_lost(rule: RateRule, path: PathTargets, found: TrackedState, toleran
         else "the joints are no longer finite"
     )
     where = f"sample {k}, {k * step:.4g} s" + (f", path {lane} of the batch" if len(off) > 1 else "")
-    q, goal = found.q[lane, window[-1]], path.goal[lane]
+    q, goal = found.q[lane, window[-1]], path.goal[lane if len(path.goal) > 1 else 0]
     joint, reason, why = _why(rule, goal[k], q, goal[worst], found.q[lane, worst], float(found.nearness[lane, worst]))
     p = goal[: k + 1, -3:]
     sigma = float(np.linalg.norm(np.diff(p, axis=0), axis=1).sum())
