@@ -49,7 +49,7 @@ def arm() -> Robot:
 
 def draw_paths(paths: Mapping[str, Array]) -> Figure:
     """Draw paths (T, 3) [m], base frame, over x–y and x–z; the first is dashed."""
-    figure = new_figure(7.2, 3.0)
+    figure = new_figure(7.2, 3.3)
     for panel, (axis, title) in zip(figure.subplots(1, 2), ((1, "from above"), (2, "from the side")), strict=True):
         for k, (label, path) in enumerate(paths.items()):
             style = (0, (5, 2)) if k == 0 else "-"
@@ -58,5 +58,6 @@ def draw_paths(paths: Mapping[str, Array]) -> Figure:
         panel.set_xlabel("x [m]")
         panel.set_ylabel(f"{'xyz'[axis]} [m]")
         panel.set_aspect("equal", adjustable="datalim")
-    figure.axes[1].legend(handlelength=2.0, loc="lower right")
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=len(paths), handlelength=2.0)
     return figure
