@@ -18,7 +18,7 @@ STIFF = {"integrator": "rodas3", "continuous": True}
 
 
 def pd_run_of_003() -> aw.Recording:
-    """003 §4.10: PD with gravity compensation on the CEA arm, half a second of quintic motion."""
+    """003 Q20: PD with gravity compensation on the CEA arm, half a second of quintic motion."""
     law = pd_gravity((5000.0, 8000, 5500, 800, 5500, 2500), (1000.0, 1000, 500, 100, 100, 500))
     return aw.simulate(aw.load("cea"), law, quintic((-1.0, 0, -1, -1, -1, -1), (0.0, 1, 0, 0, 0, 0), 0.5), 1.0, **STIFF)
 

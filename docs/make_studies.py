@@ -17,7 +17,7 @@ from armwright.studies.study import Shown, available, load_study
 
 DOCS = Path(__file__).resolve().parent
 FIGURES = {
-    "003": {"Q7": "ellipsoids", "Q8": "iterations", "Q11": "avoidance", "Q16": "grid"},
+    "003": {"Q7": "ellipsoids", "Q8": "iterations", "Q11": "avoidance", "Q11c": "faults", "Q16": "grid"},
     "002": {"3.3": "frames", "A3": "listing", "OL2": "open_loop", "task4": "robust"},
     "001": {"T1a": "growth", "Alg1c": "settling", "A6a": "torques"},
     "004": {"6.2f": "currents", "T5.7a": "acceleration"},

@@ -205,7 +205,7 @@ LAWS = Choices(
         "pd": _at("control", "pd", "pd", "proportional and derivative, each joint by itself", "002 eq. 5.19"),
         "pid": _at("control", "pid", "pid", "PD with an integral that does not wind up", "002 section 2.10"),
         "pd_gravity": _at(
-            "control", "pd_gravity", "pd_gravity", "PD with gravity compensation", "003 §4.10", "PD + gravity"
+            "control", "pd_gravity", "pd_gravity", "PD with gravity compensation", "003 eq. 20", "PD + gravity"
         ),
         "computed_torque": _at(
             "control",
@@ -216,7 +216,7 @@ LAWS = Choices(
             "computed torque",
         ),
         "task_space": _at("control", "task_space", "task_space", "inverse dynamics in task space", "004 eq. 2.77"),
-        "feedforward": _at("control", "simple_laws", "feedforward", "the reference's own torque, with PD", "003 §9"),
+        "feedforward": _at("control", "simple_laws", "feedforward", "the reference's own torque, with PD"),
         "impedance": _at("control", "impedance", "impedance", "the tool as a spring and a damper"),
         "lyapunov_redesign": _at(
             "control",

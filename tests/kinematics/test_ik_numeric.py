@@ -69,7 +69,7 @@ def test_agrees_with_the_closed_form(name):
 
 def test_positions_only():
     robot = load("cea")
-    points = np.array([[-0.1, -0.7, 0.3], [0.64, -0.10, 1.14]])  # 003 §3, Q8
+    points = np.array([[-0.1, -0.7, 0.3], [0.64, -0.10, 1.14]])  # 003 Q8
     seeds = np.array([[-1.57, 0.0, -1.47, -1.47, -1.47, -1.47], [0.0, 0.8, 0.0, 1.0, 2.0, 0.0]])
     batch = ik(robot, points, seed=seeds, position_only=True, limits=False)
     assert set(batch.status) <= {"solved"}

@@ -19,7 +19,7 @@ PI = np.pi
 
 
 def test_cea_closed_form():
-    """003 §4.1: P = Rz(q1)·(x, y, z)."""
+    """003 in closed form: P = Rz(q1)·(x, y, z)."""
     q = np.random.default_rng(0).uniform(-PI, PI, (200, 6))
     (c1, c2, _, c4, c5, _), (s1, s2, _, s4, s5, _) = np.cos(q).T, np.sin(q).T
     c23, s23 = np.cos(q[:, 1] + q[:, 2]), np.sin(q[:, 1] + q[:, 2])
@@ -38,7 +38,7 @@ def test_cea_closed_form():
     ],
 )
 def test_cea_check_poses(q, position, axis, angle):
-    """003 §6: positions, axis and angle at q_i and q_f."""
+    """003 Q4: positions, axis and angle at q_i and q_f."""
     T = fk(load("cea"), q)
     turn = Rotation.from_matrix(T[:3, :3]).as_rotvec()
     np.testing.assert_allclose(T[:3, 3], position, atol=5e-5)

@@ -153,7 +153,7 @@ def test_centres_of_mass():
     ],
 )
 def test_cea_twists(q, expected):
-    """003 §6: twists at q_i and q_f for qdot = (0.5, 1, -0.5, 0.5, 1, -0.5)."""
+    """003 Q6: twists at q_i and q_f for qdot = (0.5, 1, -0.5, 0.5, 1, -0.5)."""
     measured = twist(load("cea"), q, (0.5, 1.0, -0.5, 0.5, 1.0, -0.5))
     np.testing.assert_allclose(measured, expected, atol=0.011)
     np.testing.assert_allclose(np.trunc(measured * 100 + 1e-9 * np.sign(measured)), np.trunc(np.array(expected) * 100))

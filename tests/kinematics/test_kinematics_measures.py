@@ -20,7 +20,7 @@ PI = np.pi
 
 
 def test_determinant_of_the_cea_arm():
-    """003 §4.2: det J = d3 r4 sin q3 sin q5 (d3 cos q2 + r4 cos(q2 + q3))."""
+    """003 in closed form: det J = d3 r4 sin q3 sin q5 (d3 cos q2 + r4 cos(q2 + q3))."""
     q = np.random.default_rng(0).uniform(-PI, PI, (300, 6))
     _, q2, q3, _, q5, _ = q.T
     closed = 0.7 * 0.2 * np.sin(q3) * np.sin(q5) * (0.7 * np.cos(q2) + 0.2 * np.cos(q2 + q3))
@@ -58,7 +58,7 @@ def test_golden_values_of_the_ur5():
     ],
 )
 def test_manipulability_of_the_cea_arm(q, W, preferred):
-    """003 §6: W, and the preferred directions (the report prints them exchanged)."""
+    """003 Q7: W, and the preferred directions (the report prints them exchanged)."""
     ellipsoid = manipulability(load("cea"), q)
     assert pytest.approx(W, abs=5e-6) == ellipsoid.W
     direction = ellipsoid.axes[:, 0] * np.sign(ellipsoid.axes[0, 0])

@@ -76,6 +76,9 @@ OF_A_STATE = [
     ("manipulability", ("q",), {"part": "full", "frame": "b2"}),
     ("smallest_singular_value", ("q",), {}),
     ("condition_number", ("q",), {"frame": "b2"}),
+    ("joint_rates", ("q",), {"goal": (0.3, 0.1, 0.4), "twist": (0.1, 0.0, -0.2), "gain": 5.0}),
+    ("joint_rates", ("q",), {"goal": random_pose(np.random.default_rng(2)), "gain": 5.0, "axes": ["x", "ry"]}),
+    ("joint_rates", ("q",), {"goal": (0.3, 0.1, 0.4), "gain": 1.0, "axes": ["x", "z"], "prefer": "manipulability"}),
 ]
 OTHER_ARM = {"elbow_angle": IIWA}  # asks for seven joints: tested below
 REFUSED = {"ik", "singularity"}  # of a state, and cannot be traced: tested below

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""003, question by question: every verdict is the recorded one, and the digest's golden values come out."""
+"""003, question by question: every verdict is the recorded one, and named faults are undone one by one."""
 
 from __future__ import annotations
 
@@ -43,55 +43,19 @@ def test_all_twenty_questions_are_there():
     assert {int(re.match(r"Q(\d+)", item.id)[1]) for item in STUDY.items} == set(range(1, 21))
 
 
-def test_verdicts_of_the_digest(outcome):
-    """The table of 003 §6: what agrees and what does not."""
+AGREED = """
+    Q1 Q2 Q3a Q4a Q4b Q4c Q4d Q4e Q4f Q6a Q6b Q7a Q7b Q8g Q8h Q9 Q10 Q11e Q12 Q13a Q13b Q15 Q17a Q17b Q18a
+    Q18b Q19a Q19b Q20a Q20b Q20c Q20d
+"""
+WRONG = "Q3b Q7c Q7d Q8a Q8b Q8c Q8d Q8i Q11a Q11c Q11d Q11f Q11g Q11h Q11i Q13c Q14a Q16 Q17c"
+
+
+def test_verdicts(outcome):
+    """What agrees and what does not."""
     kind = {result.item.id: result.verdict.kind for result in outcome.results}
-    agree = [
-        "Q4a",
-        "Q4b",
-        "Q4c",
-        "Q4d",
-        "Q4e",
-        "Q4f",
-        "Q6a",
-        "Q6b",
-        "Q7a",
-        "Q7b",
-        "Q8g",
-        "Q8h",
-        "Q9",
-        "Q10",
-        "Q11e",
-        "Q18a",
-        "Q18b",
-        "Q20a",
-        "Q20b",
-        "Q20c",
-        "Q20d",
-    ]
-    wrong = [
-        "Q6c",
-        "Q7c",
-        "Q7d",
-        "Q8a",
-        "Q8b",
-        "Q8c",
-        "Q8d",
-        "Q8e",
-        "Q11a",
-        "Q11c",
-        "Q11d",
-        "Q11f",
-        "Q11g",
-        "Q11h",
-        "Q14a",
-        "Q14b",
-        "Q16",
-        "Q18c",
-        "Q18d",
-    ]
-    assert {name: kind[name] for name in agree} == dict.fromkeys(agree, AGREES)
-    assert {name: kind[name] for name in wrong} == dict.fromkeys(wrong, ERROR)
+    for names, verdict in ((AGREED, AGREES), (WRONG, ERROR)):
+        assert {name: kind.pop(name) for name in names.split()} == dict.fromkeys(names.split(), verdict)
+    assert kind == {"Q5": "cannot be determined"}
     # the document's own way gives its print everywhere but for two slips of the pen
     not_reproduced = [r.item.id for r in outcome.results if r.verdict.reproduced is False]
     assert not_reproduced == ["Q7d", "Q8d"]
@@ -101,22 +65,43 @@ def test_errors_have_reasons(outcome):
     assert all(r.verdict.reason for r in outcome.results if r.verdict.kind != AGREES)
 
 
-def test_a_bound_that_lies_below_the_maximum_is_no_rounding(outcome):
-    """Q14b: 10.1985 is λ_max at the last grid point, rounded; cut off from the true maximum it would not bound it."""
-    found = next(r for r in outcome.results if r.item.id == "Q14b")
-    assert found.verdict.kind == ERROR and found.verdict.reproduced and found.correct > 10.1985
-    assert set(outcome.faults()[limits.LAST]) == {"Q14a", "Q14b"}
+def test_what_the_report_puts_right_or_does_not_claim_is_a_remark():
+    """Nor is anything claimed of half turns, of r(t) after t_f, of a law held for 1 ms, of torques in minimal time."""
+    gone = {"Q4g", "Q6c", "Q7e", "Q8e", "Q8f", "Q11b", "Q14b", "Q18c", "Q18d", "Q19c", "Q20e"}
+    assert not gone & {item.id for item in STUDY.items}
+    assert sum("Ours" in remark for remark in STUDY.remarks) == 4
+    slips = STUDY.remarks[0]
+    assert all(part in slips for part in ("Q6", "q_0", "Eq. 8", "Eq. 18", "K_p"))
 
 
-def test_strawmen_are_gone():
-    """The report claims nothing of half turns, of r(t) after t_f, of a law held for 1 ms."""
-    assert not {"Q4g", "Q19c", "Q20e"} & {item.id for item in STUDY.items}
-    assert sum(remark.startswith("Ours") for remark in STUDY.remarks) == 3
+def test_the_numbers_in_remarks_are_computed():
+    text = " ".join(STUDY.remarks)
+    use = aw.motion.torque_use(arm(), aw.motion.quintic(q_di, q_df, motion.t_f_formula()))
+    assert f"{use.peak[1]:.1f} of its 500 N m" in text and f"{motion.t_f_exact():.4f} s is feasible" in text
+    largest = limits.certificate("mu2").attained
+    assert f"{largest:.6f}" in text and 3.5e-6 < largest / limits.mu2_as_published() - 1.0 < 4.5e-6
+    assert f"{limits.mu2_as_published():.4f}" == "10.1985"
+    assert velocity.joint_rates_behind_the_twist() == pytest.approx(velocity.qd_used, abs=1e-9)
+    assert avoidance.drift_of_H(1.0) > 0.0 > avoidance.drift_of_H(-1.0)
+
+
+def test_the_printed_direction_is_no_unit_vector():
+    """Q7d: one digit makes it one."""
+    assert np.linalg.norm([0.3760, -0.3263, 0.8715]) == pytest.approx(1.0037, abs=5e-5)
+    assert np.linalg.norm([0.3660, -0.3263, 0.8715]) == pytest.approx(1.0, abs=5e-5)
+    assert "1.0037" in STUDY.item("Q7d").reason
 
 
 def test_the_printed_code_is_not_the_one_behind_the_figure():
-    assert not avoidance.printed_code_gives_the_print()
-    assert avoidance.open_loop_as_published(0.5, "as published").spectral == pytest.approx(1.4614, abs=1e-4)
+    assert not avoidance.printed_code_gives_the_print().value
+    assert avoidance.scheme(0.5, "as published", "as published").spectral == pytest.approx(1.4614, abs=1e-4)
+
+
+def test_the_norm_of_gravity_does_not_matter(outcome):
+    """Q16: whichever norm is meant, the largest value lies above the print."""
+    found = next(r for r in outcome.results if r.item.id == "Q16")
+    assert found.verdict.kind == ERROR and found.verdict.reproduced
+    assert np.array(found.readings) == pytest.approx([134.8875, 118.5519, 117.2295], abs=1e-4)
 
 
 def test_newton_is_cheaper_by_count():
@@ -173,6 +158,21 @@ def test_inverse_geometric_model(method, case, error, updates):
         assert found.left < 1e-6
 
 
+@pytest.mark.parametrize(("case", "printed"), [("i", 5.59e-4), ("f", 4.16e-4)])
+def test_three_faults_of_q8_told_apart(case, printed):
+    """Unit, time of the error, point of the Jacobian: the print needs all three, and each alone moves it."""
+    own, clean = inverse.run("newton as published", case), inverse.run("newton", case)
+    assert own.errors[-1] == pytest.approx(printed, abs=1e-6)  # metres, before the last update, J of X_d
+    assert abs(1e3 * own.errors[-1] - printed) > 0.1  # the unit put right
+    assert 1e3 * own.left == pytest.approx({"i": 6.2e-4, "f": 3.9e-4}[case], abs=1e-5)  # the error of the result [mm]
+    assert clean.errors[-1] == pytest.approx({"i": 2.823e-4, "f": 1.568e-4}[case], abs=1e-7)  # J of the tool
+    assert 1e3 * clean.left < 1e-4
+    q, X_d = inverse.CASES[case][1], inverse.CASES[case][0]
+    h, point = 1e-6, inverse.J_as_published(q, X_d)
+    tool = np.stack([(aw.fk(arm(), q + h * e) - aw.fk(arm(), q - h * e))[:3, 3] / (2.0 * h) for e in np.eye(6)], axis=1)
+    assert np.abs(aw.jacobian(arm(), q)[:3] - tool).max() < 1e-9 < np.abs(point - tool).max()
+
+
 def test_step_size_of_the_gradient():
     table = {0.1: (8.33, 42.3), 0.5: (1.19, 27.8), 1.0: (None, 16.3), 2.0: (None, 5.74), 3.0: (None, 473)}
     for a, expected in table.items():
@@ -220,17 +220,60 @@ def test_compiled_path_is_the_plain_iteration():
         assert np.abs(q - compiled).max() < 1e-9
 
 
-def test_avoidance_as_published():
-    for alpha, spectral, worst in ((0.5, 1.4614, 119.6), (1.0, 3.4073, 267.7)):
-        run = avoidance.open_loop_as_published(alpha, "as published")
-        assert run.spectral == pytest.approx(spectral, abs=1e-4) and 1e3 * run.worst == pytest.approx(worst, abs=0.05)
-    end = avoidance.open_loop_as_published(1.0, "as published").q[-1]
+def test_two_faults_of_q11_told_apart():
+    """ε, worst distance [mm] and violation of joint 5 [mrad] with both faults, with either alone, with none.
+
+    The place of J alone costs the line; the mid-range alone costs nothing there, and alone keeps joint 5 inside.
+    """
+    table = {
+        ("as published", "as published"): {0.5: (1.4614, 119.6, 5.7), 1.0: (3.4073, 267.7, 0.0)},
+        ("right", "as published"): {0.5: (0.4670, 38.0, 185.6), 1.0: (0.9579, 77.2, 48.5), 2.0: (2.0594, 161.1, 0.0)},
+        ("as published", "own"): {0.5: (0.0001, 0.1, 5.9), 1.0: (0.0001, 0.1, 0.0)},
+        ("right", "own"): {0.5: (0.0001, 0.1, 114.4), 1.0: (0.0001, 0.1, 5.7), 2.0: (0.0001, 0.1, 0.0)},
+    }
+    for (middle, place), rows in table.items():
+        for alpha, (spectral, worst, out) in rows.items():
+            run = avoidance.scheme(alpha, middle, place)
+            assert run.spectral == pytest.approx(spectral, abs=6e-5)
+            assert 1e3 * run.worst == pytest.approx(worst, abs=0.06)
+            assert 1e3 * run.fifth == pytest.approx(out, abs=0.06)
+    end = avoidance.scheme(1.0, "as published", "as published").q[-1]
     assert np.abs(end - (-0.0258, 1.1005, -0.1466, -1.4880, -0.5366, -1.1217)).max() < 1e-4
-    for alpha, spectral, worst, out in ((0.5, 0.4670, 38.0, 185.6), (1.0, 0.9579, 77.2, 48.5), (2.0, None, 161.0, 0.0)):
-        run = avoidance.open_loop_as_published(alpha, "right")
-        assert spectral is None or run.spectral == pytest.approx(spectral, abs=1e-4)
-        assert 1e3 * run.worst == pytest.approx(worst, abs=0.5)
-        assert 1e3 * line.violation(run.q).worst[4] == pytest.approx(out, abs=0.05)
+
+
+def test_on_its_own_path_the_rule_of_q11_keeps_the_line_without_feedback():
+    """Trapezes: what is left is the last sample, which is X_df, 0.118 mm ahead of V t. Euler: 1.4 to 1.6 mm."""
+    for alpha in (0.5, 1.0, 2.0):
+        off = 1e3 * np.linalg.norm(avoidance.scheme(alpha, "right", "own").error, axis=1)
+        assert off[:-1].max() < 1e-3 and off[-1] == pytest.approx(0.118, abs=1e-3)
+        euler = avoidance.scheme(alpha, "right", "own", "euler")
+        assert euler.spectral == pytest.approx(0.026, abs=7e-4) and 1.4e-3 < euler.worst < 1.6e-3
+    assert avoidance.scheme(1.0, "right", "own", "euler").fifth == pytest.approx(5.8e-3, abs=6e-5)
+
+
+def test_own_path_against_a_loop_written_out():
+    """`scheme` with J on its own path, by Heun's method in NumPy: nothing of the library's loop."""
+    middle, width = (arm().upper + arm().lower) / 2, arm().upper - arm().lower
+    u = (line.X_df - line.X_di) / np.linalg.norm(line.X_df - line.X_di)
+
+    def rate(q):
+        J = aw.jacobian(arm(), q)[:3]
+        pseudo = np.linalg.pinv(J)
+        return pseudo @ u - (np.eye(6) - pseudo @ J) @ (2.0 * (q - middle) / width**2)
+
+    q = q_i
+    for expected in avoidance.scheme(1.0, "right", "own").q[:200]:
+        assert np.abs(q - expected).max() < 1e-11
+        first = rate(q)
+        q = q + 0.5 * T_e * (first + rate(q + T_e * first))
+
+
+def test_the_tool_of_code_7_does_not_move_as_eq_7_says():
+    found, wanted = avoidance.tool_velocity_as_published(1.0, 635), avoidance.direction()
+    assert np.linalg.norm(wanted) == pytest.approx(1.0) and np.linalg.norm(found - wanted) > 0.03
+    own = avoidance.scheme(1.0, "right", "own").q
+    moved = (aw.fk(arm(), own[636])[:3, 3] - aw.fk(arm(), own[634])[:3, 3]) / (2.0 * T_e)
+    assert np.abs(moved - wanted).max() < 1e-5
 
 
 def test_avoidance_in_closed_loop():
@@ -241,7 +284,7 @@ def test_avoidance_in_closed_loop():
         assert line.limits_are_kept(run.q) == (alpha >= 1.7387)
     out = {0.0: 328.4, 0.5: 115.8, 1.0: 5.8, 1.5: 0.6}
     for alpha, mrad in out.items():
-        assert 1e3 * line.violation(runs[alpha].q).worst[4] == pytest.approx(mrad, abs=0.1)
+        assert 1e3 * runs[alpha].fifth == pytest.approx(mrad, abs=0.1)
     ends = [avoidance.H(runs[a].q[-1]) for a in (0.0, 1.0, 2.0, 5.0, 10.0)]
     assert ends == pytest.approx([0.7096, 0.5918, 0.4982, 0.3792, 0.3507], abs=1e-4)
     assert avoidance.H(q_i) == pytest.approx(0.3056, abs=1e-4)

@@ -41,7 +41,7 @@ def pd_constant_gravity_storage(arm: Robot | Tree, q: Traced, qd: Traced, ref: R
 
 @names_culprit
 def pd_gravity(kp: ArrayLike, kd: ArrayLike, *, at: str = "measured") -> Law:
-    """PD + gravity: tau = K_p (q_d − q) + K_d (q̇_d − q̇) + g (002 eq. 5.21 with its sign corrected; 003 §4.10).
+    """PD + gravity: tau = K_p (q_d − q) + K_d (q̇_d − q̇) + g (002 eq. 5.21 with its sign corrected; 003 eq. 20).
 
     at="measured", g(q): storage V = ½q̇ᵀMq̇ + ½eᵀK_p e. Claim, for constant q_d and an exact g: V̇ = −q̇ᵀK_d q̇ −
     q̇·friction, and by LaSalle q = q_d is globally asymptotically stable (without Coulomb friction). For a moving

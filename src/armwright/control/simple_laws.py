@@ -2,8 +2,8 @@
 """The simplest laws: zero and constant torque, viscous damping, and the reference's own torque with PD around it.
 
 `zero`: the arm moves by itself. `constant`: the torque of one posture whatever the arm does (002, section 5.3).
-`damping`: the gain may change in time, as in the drop
-test of 000 (§4.4). `feedforward`: the model is evaluated on the reference alone (003 §9, the control ladder).
+`damping`: the gain may change in time, as in the drop test of 000 (§4.4). `feedforward`: the model is evaluated on the
+reference alone.
 """
 
 from __future__ import annotations

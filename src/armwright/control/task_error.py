@@ -15,7 +15,7 @@ from armwright.kinematics.forward import frame_pose
 from armwright.kinematics.frame_motion import euler_jacobian, euler_jacobian_dot, frame_acceleration, frame_twist
 from armwright.kinematics.jacobians import pose_jacobian
 from armwright.spatial.euler import euler_from_rotation
-from armwright.spatial.linear import ldl_inverse, ltdl_solve
+from armwright.spatial.linear import ltdl_solve, singular_clearance
 from armwright.spatial.rotations import SMALL_ANGLE_SQUARED, log_so3, skew, turn_coefficients
 
 if TYPE_CHECKING:
@@ -69,17 +69,9 @@ def euler_task(tree: Tree, q: Traced, qd: Traced, ref: Reference, euler: str, go
 
 
 def damped_inverse(J: Traced, threshold: float, damping: float) -> Traced:
-    """J⁺ = Jᵀ(JJᵀ + λ²)⁻¹ (n, k), with λ = 0 away from singularities.
-
-    σ² = 1/tr(JJᵀ)⁻¹ lies between σ_min²/k and σ_min². Where σ < threshold, λ² = damping²·(1 − σ²/threshold²), which
-    bounds the gain of J⁺ by 1/(2·damping) and is continuous.
-    """
-    A, eye = J @ J.T, np.eye(J.shape[0])
-    # the shift keeps the measure finite at a singularity and is lost in rounding elsewhere
-    inverse = ldl_inverse(A + 1e-12 * eye)
-    measure = 1.0 / sum(inverse[k, k] for k in range(J.shape[0]))
-    squared = damping**2 * np.maximum(1.0 - measure / threshold**2, 0.0)
-    return ltdl_solve(A + squared * eye, J).T
+    """J⁺ = Jᵀ(JJᵀ + λ²)⁻¹ (n, k), with λ = 0 away from singularities (`singular_clearance`)."""
+    A = J @ J.T
+    return ltdl_solve(A + singular_clearance(A, threshold, damping).damping * np.eye(len(A)), J).T
 
 
 # cot: (1 − (φ/2) cot(φ/2))/φ² = 1/12 + φ²/720 + …

@@ -177,7 +177,7 @@ class _Quantity:
 
 
 class MassMatrixBounds(NamedTuple):
-    """Proved bounds of the eigenvalues of M(q) over a box: smallest ≤ eigenvalues ≤ largest (μ1 and μ2 of 003 §4.8)."""
+    """Proved bounds of the eigenvalues of M(q) over a box: smallest ≤ eigenvalues ≤ largest (μ1 and μ2 of 003, Q14)."""
 
     smallest: Certificate
     largest: Certificate
@@ -192,7 +192,7 @@ def mass_matrix_bounds(
     tolerance: float = 1e-4,
     seed: int = 0,
 ) -> MassMatrixBounds:
-    """Prove bounds of the inertia: μ1 ≤ every eigenvalue of M(q) ≤ μ2 for every q in a box (003 §4.8).
+    """Prove bounds of the inertia: μ1 ≤ every eigenvalue of M(q) ≤ μ2 for every q in a box (003, Q14).
 
     Eigenvalues of M(q), rotors included, have the unit kg m² for revolute and kg for prismatic joints.
 
@@ -232,7 +232,7 @@ def gravity_bound(
     tolerance: float = 1e-4,
     seed: int = 0,
 ) -> Certificate:
-    """Prove a bound of the gravity torque: ‖g(q)‖ ≤ g_b [N m or N] for every q in a box (003 §4.8).
+    """Prove a bound of the gravity torque: ‖g(q)‖ ≤ g_b [N m or N] for every q in a box (003, Q16).
 
     Args:
         robot: the arm.

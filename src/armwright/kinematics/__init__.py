@@ -22,6 +22,7 @@ from armwright.kinematics.manipulability_measures import (
     singularity,
     smallest_singular_value,
 )
+from armwright.kinematics.rate_rule import joint_rates
 
 __all__ = [
     "Ellipsoid",
@@ -41,6 +42,7 @@ __all__ = [
     "ik_class",
     "jacobian",
     "jacobian_dot",
+    "joint_rates",
     "manipulability",
     "singularity",
     "smallest_singular_value",

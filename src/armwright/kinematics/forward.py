@@ -33,7 +33,7 @@ def homogeneous(R: Traced, p: Traced) -> Traced:
 def body_poses(tree: Tree, q: Traced, bodies: Iterable[int] | None = None) -> dict[int, tuple[Any, Any]]:
     """Return rotation and origin, in the base frame, of the root (key -1) and of `bodies` (with parents; default all).
 
-    T_base_body = T_base_parent · [R0 | p0] · motion(q), the product of 003 §4.1 and 004 eq. 2.18.
+    T_base_body = T_base_parent · [R0 | p0] · motion(q), the product of 003 eq. 1 and 004 eq. 2.18.
     """
     poses: dict[int, tuple[Any, Any]] = {-1: (tree.T_base_root[:3, :3], tree.T_base_root[:3, 3])}
     moves = steps(tree, q)
@@ -82,7 +82,7 @@ def fk(robot: Robot | Tree, q: ArrayLike, frame: FrameLike = None) -> Array:
         frame: None for the tool, a link's name, or a body index.
 
     Returns:
-        T_base_frame, shape (..., 4, 4) (003 §4.1; 004 eq. 2.18).
+        T_base_frame, shape (..., 4, 4) (003 eq. 1; 004 eq. 2.18).
 
     >>> T = aw.fk(robot, q)  # T_base_tool at q
     """

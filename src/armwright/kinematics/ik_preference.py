@@ -69,7 +69,7 @@ def _squares(centre: Array, weight: Array) -> tuple[Callable[..., Any], Callable
 
 
 def lost_volume(arm: Robot, q: Traced, body: int | None) -> Traced:
-    """−log √det(J Jᵀ) of the frame (003 §4.3): falls where the ellipsoid of velocities grows."""
+    """−log √det(J Jᵀ) of the frame (003 eq. 6): falls where the ellipsoid of velocities grows."""
     J = frame_jacobian(arm, q, body)
     total: Any = 0.0
     for pivot in ltdl(J @ J.T).d:

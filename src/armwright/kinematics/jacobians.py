@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Geometric Jacobians: joint rates to twists, for the tool, any link frame, and any point of any link.
 
-Column of a revolute joint: [z × (o − p); z]; of a prismatic joint: [z; 0] (003 §4.2; 004 eqs. 2.27–2.29, 2.38–2.40).
+Column of a revolute joint: [z × (o − p); z]; of a prismatic joint: [z; 0] (003 Q6; 004 eqs. 2.27–2.29, 2.38–2.40).
 Mimic joints add up in the column of the coordinate they share, each with its ratio.
 """
 
@@ -130,7 +130,7 @@ def jacobian(
         reference: "base" for base axes, "tool" for the axes of the frame itself.
 
     Returns:
-        (..., 6, n), linear rows first (003 §4.2; 004 eqs. 2.27–2.29, 2.38–2.40).
+        (..., 6, n), linear rows first (003 Q6; 004 eqs. 2.27–2.29, 2.38–2.40).
 
     >>> twist = aw.jacobian(robot, q) @ qd  # [v; w] of the tool, base axes
     """

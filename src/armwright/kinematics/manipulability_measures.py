@@ -37,7 +37,7 @@ then turn 20 times as fast as elsewhere for the same motion. A word of the repor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ellipsoid:
-    """The set {J qd : ‖qd‖ ≤ 1} (003 §4.3).
+    """The set {J qd : ‖qd‖ ≤ 1} (003 eqs. 5 and 6).
 
     Attributes:
         axes: (..., m, m), column k is the direction of half-axis k (its sign is arbitrary), longest first.
@@ -79,7 +79,7 @@ class Singularity:
 
 @names_culprit
 def manipulability(robot: Robot | Tree, q: ArrayLike, part: Part = "linear", frame: FrameLike = None) -> Ellipsoid:
-    """Return the velocity manipulability ellipsoid of a frame (003 §4.3).
+    """Return the velocity manipulability ellipsoid of a frame (003 eqs. 5 and 6).
 
     Args:
         robot: the arm.

@@ -8,6 +8,7 @@ from armwright.motion.corner_blend import Corner, join
 from armwright.motion.joint_curve import JointCurve, along
 from armwright.motion.path_error import PathError
 from armwright.motion.path_limits import ToolLimits
+from armwright.motion.path_tracking import track_path
 from armwright.motion.point_to_point import cubic, jerk_limited, quintic, trapezoid
 from armwright.motion.scaling import (
     minimum_duration,
@@ -18,6 +19,7 @@ from armwright.motion.scaling import (
 from armwright.motion.splines import piecewise_quintic, quintic_spline
 from armwright.motion.time_optimal_path import TimeOptimal, joint_path, time_optimal
 from armwright.motion.tool_path import ToolPath
+from armwright.motion.tracked_path import TrackedPath
 from armwright.motion.trajectory import Reference, Trajectory, hold
 from armwright.packages import former_names
 
@@ -32,6 +34,7 @@ __all__ = [
     "ToolLimits",
     "ToolPath",
     "TorqueUse",
+    "TrackedPath",
     "Trajectory",
     "along",
     "circle_about",
@@ -53,6 +56,7 @@ __all__ = [
     "time_optimal",
     "time_scaled",
     "torque_use",
+    "track_path",
     "trapezoid",
 ]
 

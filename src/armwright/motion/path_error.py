@@ -27,7 +27,7 @@ class PathError(InputError):
     Attributes:
         sigma: where on the path [m].
         joint: index of the joint to blame.
-        reason: "reach", "singular", "limit" or "jump".
+        reason: "reach", "singular", "limit", "jump", or "lag" (of `track_path`: too little gain for the step).
         what: the message without the place.
         q: (n,) the joints there, or shortly before.
     """

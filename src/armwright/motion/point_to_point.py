@@ -83,7 +83,7 @@ def quintic(
     qdd0: ArrayLike | None = None,
     qdd1: ArrayLike | None = None,
 ) -> Trajectory:
-    """Return the quintic from q0 (n,) to q1 (n,) in `duration` [s] (000 §3.12, 003 §4.9).
+    """Return the quintic from q0 (n,) to q1 (n,) in `duration` [s] (000 §3.12, 003 eqs. 16 and 17).
 
     End velocities and accelerations (n,) default to rest; then r = 10s³ − 15s⁴ + 6s⁵ with peaks 15/(8T), 10/(√3T²).
 

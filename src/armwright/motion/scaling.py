@@ -53,7 +53,7 @@ def quintic_duration(
 ) -> float:
     """Return the shortest duration [s] of the rest-to-rest quintic under velocity and acceleration limits.
 
-    t_f = max_j max(15|D_j|/(8 k_v,j), sqrt(10|D_j|/(√3 k_a,j))) (003 §4.9, Q18; its typeset Eq. 18 has k_a under the
+    t_f = max_j max(15|D_j|/(8 k_v,j), sqrt(10|D_j|/(√3 k_a,j))) (003 eq. 18, which is typeset with k_a under the
     inner root by mistake).
 
     Args:

@@ -197,8 +197,8 @@ class Trajectory:
         coefficients: (m, degree+1, n); piece i is Σ_k coefficients[i, k] (t − breaks[i])^k [rad or m].
 
     Before 0 the start is held and after the end the end position is held, both at rest: polynomials do not run away
-    (the generator of 003 §4.9 did). At t = 0 and t = duration themselves the polynomials count; at an inner break the
-    later piece does.
+    (the generator of 003, Code 12, does). At t = 0 and t = duration themselves the polynomials count; at an inner
+    break the later piece does.
     """
 
     breaks: Array

@@ -389,7 +389,7 @@ def _scaled_eigenvalue(M: Array) -> float:
 def mass_and_gravity(tree: Tree, q: Array) -> tuple[Array, Array]:
     """Mass matrix (n, n) with rotors and gravity torque (n,) by body Jacobians: slow, short, and independent.
 
-    M = Σ Jᵀ [[m, −ĥ], [ĥ, J_o]] J with the Jacobian of each body's frame origin, h = m·c (004 eq. 2.61, 003 §4.7).
+    M = Σ Jᵀ [[m, −ĥ], [ĥ, J_o]] J with the Jacobian of each body's frame origin, h = m·c (004 eq. 2.61, 003 eq. 12).
     """
     M, g = np.array(tree.armature, dtype=np.float64), np.zeros(tree.n)
     R_of: list[Array] = []

@@ -149,6 +149,25 @@ def ldl_inverse(A: Traced) -> Traced:
     return np.array(out).reshape(n, n)
 
 
+class Clearance(NamedTuple):
+    """How far J is from losing rank: `nearness` ≤ its smallest singular value; `damping` λ² for (J Jᵀ + λ²)⁻¹."""
+
+    nearness: Traced
+    damping: Traced
+
+
+def singular_clearance(G: Traced, threshold: float, damping: float) -> Clearance:
+    """Measure G = J Jᵀ (k, k) and return the damping that keeps the inverse of J bounded near a singularity.
+
+    σ² = 1/tr G⁻¹ lies between σ_min²/k and σ_min². Where σ < threshold, λ² = damping²·(1 − σ²/threshold²), which
+    bounds the gain of Jᵀ(J Jᵀ + λ²)⁻¹ by 1/(2·damping) at the singularity and is continuous; elsewhere λ = 0.
+    """
+    # the shift keeps the measure finite at a singularity and is lost in rounding elsewhere
+    inverse = ldl_inverse(G + 1e-12 * np.eye(len(G)))
+    squared = 1.0 / sum(inverse[k, k] for k in range(len(G)))
+    return Clearance(np.sqrt(squared), damping**2 * np.maximum(1.0 - squared / threshold**2, 0.0))
+
+
 def determinant3(A: Traced) -> Traced:
     """Determinant of a 3×3 matrix by its first row.
 

@@ -143,7 +143,7 @@ def log_so3(R: Traced) -> Traced:
     """Rotation vector w (3,) with ``exp_so3(w) == R`` and |w| ≤ π.
 
     Goes through the quaternion with the largest pivot, so that it is accurate near 0 **and** near π, where the formula
-    by the skew part of R alone (003 §4.1, 004 eq. 2.9) loses the axis. At exactly π both ±w are right; one is returned.
+    by the skew part of R alone (004 eq. 2.9) loses the axis. At exactly π both ±w are right; one is returned.
 
     >>> log_so3(rot_z(0.5))  # [0, 0, 0.5]
     """

@@ -56,7 +56,7 @@ def look(robot: Robot, q: Array) -> dict[str, Any]:
         "manipulability": float(ellipsoid.W),
         "axes": ellipsoid.axes.tolist(),
         "half_lengths": half.tolist(),
-        # τᵀτ ≤ 1 and τ = JᵀF: same axes, reciprocal lengths (003 §4.3)
+        # τᵀτ ≤ 1 and τ = JᵀF: same axes, reciprocal lengths
         "force_half_lengths": [1.0 / h if h > SMALLEST_HALF_LENGTH else None for h in half.tolist()],
         "singularity": {
             "status": near.status,

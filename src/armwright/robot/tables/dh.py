@@ -111,7 +111,7 @@ def from_mdh(
     tool: ArrayLike | None = None,
     **parts: Unpack[ChainParts],
 ) -> Robot:
-    """Build an arm from a modified (proximal) DH table, A = Rx(alpha) Tx(a) Rz(theta+q) Tz(d) (003 §4.1).
+    """Build an arm from a modified (proximal) DH table, A = Rx(alpha) Tx(a) Rz(theta+q) Tz(d) (003 section 2.3).
 
     Args:
         table: (n, 4), columns alpha [rad], a [m], theta offset [rad], d [m]. (003 writes d for a and r for d.)

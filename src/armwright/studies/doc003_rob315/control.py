@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q20 of 003: PD + gravity on the quintic (003 §4.10): errors, torques, and the step-size trap."""
+"""Q20 of 003: PD + gravity on the quintic (Eq. 20): errors, torques, and the step-size trap."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ SAMPLE_CONFIGURATION = np.array([0.3, -0.4, -1.1, 0.7, 0.5, -0.9])
 
 
 def elementary_transform_as_published(alpha: float, d: float, theta: float, r: float) -> Array:
-    """Return T_{i-1,i} of the report: Rot_x(alpha) Trans_x(d) Rot_z(theta) Trans_z(r) (003 §4.1)."""
+    """Return T_{i-1,i} of the report: Rot_x(alpha) Trans_x(d) Rot_z(theta) Trans_z(r) (section 2.3)."""
     ca, sa, ct, st = np.cos(alpha), np.sin(alpha), np.cos(theta), np.sin(theta)
     return np.array(
         [[ct, -st, 0.0, d], [ca * st, ca * ct, -sa, -r * sa], [sa * st, sa * ct, ca, r * ca], [0, 0, 0, 1.0]]

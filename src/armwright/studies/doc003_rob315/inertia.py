@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q12–Q13 of 003: Jacobians of the centres of mass, inertia matrix A(q), and the traps in its table (003 §4.7)."""
+"""Q12–Q13 of 003: Jacobians of the centres of mass, inertia matrix A(q), and the traps in its table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REFLECTED = np.array([0.1, 0.1, 0.1, 0.049, 0.049, 0.049])  # r_red² J_m
 
 
 def J_G_as_published(q: Array) -> Array:
-    """Return J_Gi (6, 6, 6): column j ≤ i is [z_j × (G_i − O_j); z_j], zero beyond (003 §4.7)."""
+    """Return J_Gi (6, 6, 6): column j ≤ i is [z_j × (G_i − O_j); z_j], zero beyond (Eq. 11, Code 8)."""
     T = fk_all(arm(), q)
     out = np.zeros((6, 6, 6))
     for i, body in enumerate(arm().bodies):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q8 of 003: inverse geometric model of the position, by Newton–Raphson and by the gradient (003 §4.4)."""
+"""Q8 of 003: inverse geometric model of the position, by Newton–Raphson and by the gradient (Code 5)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.graph.traced_program import trace
-from armwright.kinematics import fk
+from armwright.kinematics import fk, jacobian
 from armwright.kinematics.jacobians import point_jacobian, pose_jacobian
 from armwright.robot.kernels import kernel
 from armwright.robot.model import Robot
 from armwright.robot.tree import Tree
 from armwright.spatial import ltdl_solve
 from armwright.studies.doc003_rob315.setting import X_df, X_di, arm, eps_x, k_max, q_0f, q_0i
-from armwright.studies.study import Claim, Item, Numbers, Picture
+from armwright.studies.study import Claim, Formula, Item, Numbers, Picture, Shown
 from armwright.studies.study_pictures import curves
 from armwright.types import Array, Traced
 
@@ -41,11 +41,17 @@ def newton(arm: Robot | Tree, q: Traced, x: Traced) -> tuple[Traced, Scalar]:
 
 
 def newton_as_published(arm: Robot | Tree, q: Traced, x: Traced) -> tuple[Traced, Scalar]:
-    """Return the authors' update: J_v of the *desired* point X_d, as if it moved with the tool."""
+    """Return the authors' update: J_v of the *desired* point X_d, as if it moved with the tool (Code 5, line 19)."""
     T, _ = pose_jacobian(arm, q)
     e = x - T[:3, 3]
     J = point_jacobian(arm, q, T[:3, :3].T @ e)
     return q + least_norm(J[:3], e), np.sqrt(e @ e)
+
+
+def J_as_published(q: Array, X_d: Array) -> Array:
+    """Return J_v (3, 6) of Code 5: of the point X_d, carried along with the tool, at configuration q."""
+    T = fk(arm(), q)
+    return np.asarray(jacobian(arm(), q, point=T[:3, :3].T @ (X_d - T[:3, 3]))[:3], dtype=np.float64)
 
 
 def gradient(arm: Robot | Tree, q: Traced, x: Traced, a: float = 2.0) -> tuple[Any, Any]:
@@ -180,8 +186,18 @@ def _cost_notes() -> list[str]:
     return out
 
 
+def newton_left(case: str) -> Shown:
+    """Return what Newton's method leaves [mm] with J at the tool; also with the report's J, of X_d."""
+    own = 1e3 * run("newton as published", case).left
+    return Shown(
+        1e3 * run("newton", case).left, f"with J of the tool; {own:.1e} mm with J of X_d, the report's own way"
+    )
+
+
 METRES, BEFORE = "Table 3: errors in metres labelled mm", "Table 3: error before the last update, not of the result"
+DESIRED = "Code 5: the Jacobian of X_d in place of the tool's"
 UNIT = "the computation is in metres, the label says mm; and it is the error before the last update, not of the result"
+WITH_X_D = UNIT + "; its digits come with the Jacobian of X_d, of Code 5"
 
 ITEMS: tuple[Item, ...] = (
     Item(
@@ -189,9 +205,9 @@ ITEMS: tuple[Item, ...] = (
         "error of Newton, case i",
         Numbers("5.59e-4", "mm"),
         lambda: run("newton as published", "i").errors[-1],
-        lambda: 1e3 * run("newton", "i").left,
-        reason=UNIT,
-        faults=(METRES, BEFORE),
+        lambda: newton_left("i"),
+        reason=WITH_X_D,
+        faults=(METRES, BEFORE, DESIRED),
         notes=_notes("i"),
         pictures=(
             Picture("Error before every update. The gradient in case f is still above ε_x after 99 updates.", _history),
@@ -211,9 +227,9 @@ ITEMS: tuple[Item, ...] = (
         "error of Newton, case f",
         Numbers("4.16e-4", "mm"),
         lambda: run("newton as published", "f").errors[-1],
-        lambda: 1e3 * run("newton", "f").left,
-        reason=UNIT,
-        faults=(METRES, BEFORE),
+        lambda: newton_left("f"),
+        reason=WITH_X_D,
+        faults=(METRES, BEFORE, DESIRED),
         notes=_notes("f"),
     ),
     Item(
@@ -222,26 +238,10 @@ ITEMS: tuple[Item, ...] = (
         Numbers("57.00e-4", "mm"),
         lambda: run("gradient", "f").errors[-1],
         lambda: 1e3 * run("gradient", "f").left,
-        reason=UNIT + "; 57.36e-4 is what the iteration gives: only the first two digits of the print are there",
+        reason=UNIT
+        + "; 57.36e-4 is what the iteration gives: only the first two digits of the print are there. In the "
+        "right unit it has not converged: k_max ended it far above ε_x = 1 mm, which the table does not show",
         faults=(METRES, BEFORE, "Table 3: 57.00 for 57.36"),
-    ),
-    Item(
-        "Q8e",
-        "gradient, case f, converges to ε_x = 1 mm",
-        Claim("57.00e-4 mm, below ε_x = 1 mm"),
-        lambda: bool(run("gradient", "f").errors[-1] <= 1.0),
-        lambda: run("gradient", "f").converged,
-        reason="in the right unit 5.7 mm are left after the 99 updates that k_max allows: not converged",
-        faults=(METRES,),
-    ),
-    Item(
-        "Q8f",
-        "components of q_0 of case i",
-        Claim("7 numbers", 7),
-        None,
-        lambda: arm().n,
-        reason="the arm has 6 joints",
-        faults=("q_0 of case i printed with seven numbers",),
     ),
     Item(
         "Q8g",
@@ -258,5 +258,16 @@ ITEMS: tuple[Item, ...] = (
         lambda: newton_wins(operations, "newton"),
         rule="operations of all updates in place of milliseconds, which are another machine's",
         notes=_cost_notes,
+    ),
+    Item(
+        "Q8i",
+        "Jacobian of the update (Code 5, line 19), at q_0 of case f",
+        Formula("ComputeJac(robot.alpha, robot.d, theta_0, robot.r, Xd, robot.n_joints)", "m"),
+        lambda: J_as_published(q_0f, X_df),
+        lambda: jacobian(arm(), q_0f)[:3],
+        reason="the point whose velocity counts is the tool, f(q), as in J(q_{k−1}) of Fig. 4.1; Code 5 hands over "
+        "X_d. The iteration still converges, because the two meet, but elsewhere (joint 6 drifts); the "
+        "gradient is not touched, for z × e is orthogonal to e",
+        faults=(DESIRED,),
     ),
 )

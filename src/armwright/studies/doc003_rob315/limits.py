@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q14–Q16 of 003: bounds of A(q), gravity torque and its bound (003 §4.8): the report's grids, and proofs."""
+"""Q14–Q16 of 003: bounds of A(q), gravity torque and its bound: the report's grids, and proofs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from armwright.dynamics import (
 )
 from armwright.studies.doc003_rob315.inertia import J_G_as_published
 from armwright.studies.doc003_rob315.setting import PI, arm, q_f, q_i
-from armwright.studies.study import Formula, Item, Numbers, Picture
+from armwright.studies.study import Formula, Item, Numbers, Picture, Reading
 from armwright.studies.study_pictures import curves
 from armwright.types import Array
 
@@ -103,8 +103,6 @@ def _notes(name: str) -> Callable[[], list[str]]:
             values = eigenvalues_on_the_grid()
             best = values[:, 0].min() if name == "mu1" else values[:, -1].max()
             out.append(f"the 5-point grid, searched properly: {best:.6f}")
-        else:
-            out += [str(certificate(name, norm)) for norm in (2, np.inf)]
         return out
 
     return notes
@@ -150,17 +148,7 @@ ITEMS: tuple[Item, ...] = (
         lambda: certificate("mu1").attained,
         reason="the search (authors' public code) never updates its extremum and returns the last grid point, q_max",
         faults=(LAST,),
-        notes=_notes("mu1"),
-    ),
-    Item(
-        "Q14b",
-        "upper bound μ2 of A(q)",
-        Numbers("10.1985", "kg m²"),
-        mu2_as_published,
-        lambda: certificate("mu2").attained,
-        reason="λ_max at the last grid point, as for μ1: no upper bound, for the maximum 10.19855 lies above it",
-        faults=(LAST,),
-        notes=_notes("mu2"),
+        notes=lambda: [*_notes("mu1")(), *_notes("mu2")()],
     ),
     Item(
         "Q15",
@@ -172,11 +160,16 @@ ITEMS: tuple[Item, ...] = (
     ),
     Item(
         "Q16",
-        "bound g_b of ‖G(q)‖₁",
+        "maximum of G(q)",
         Numbers("116.8160", "N m"),
         g_b_as_published,
-        lambda: certificate("g_b").attained,
-        reason="a 4-point grid skips q2 = 0, the worst posture: 13 % too low; the norm, not stated, is the 1-norm",
+        readings=(
+            Reading("1-norm, as the authors' public code has it", lambda: certificate("g_b").attained),
+            Reading("2-norm", lambda: certificate("g_b", 2).attained),
+            Reading("largest joint torque", lambda: certificate("g_b", np.inf).attained),
+        ),
+        reason="the norm is not stated, but all are larger: the grid of four points per joint (authors' public code) "
+        "skips q2 = 0, the worst posture; with the 1-norm it gives the print, 13 % too low",
         faults=("Q16: a grid of four points skips the worst posture",),
         notes=_notes("g_b"),
         pictures=(Picture("The grid of Q16 misses the maximum.", _cut),),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q9–Q10 of 003: inverse kinematic model along a straight line at 1 m/s (003 §4.5), and the joint limits on the way."""
+"""Q9–Q10 of 003: inverse kinematic model along a straight line at 1 m/s (Code 6), and the joint limits on the way."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Q17–Q19 of 003: forward dynamics, minimal time, quintic generator (003 §4.7, §4.9)."""
+"""Q17–Q19 of 003: forward dynamics, minimal time, quintic generator."""
 
 from __future__ import annotations
 
@@ -64,11 +64,6 @@ def t_f_exact() -> float:
     return minimum_duration(arm(), q_di, q_df)
 
 
-def formula_time_is_feasible() -> bool:
-    """Return whether the torque stays within Γ_max when the move takes the report's minimal time."""
-    return torque_use(arm(), quintic(q_di, q_df, t_f_formula())).worst <= 1.0
-
-
 def r_as_published(t: float, duration: float) -> float:
     """Return the report's generator: the polynomial for all t, nothing holds the end."""
     s = t / duration
@@ -93,6 +88,7 @@ def _time_notes() -> list[str]:
         f"t_f: joints 1–3 {each[0]:.6f} s, joints 4–6 {each[3]:.6f} s",
         f"at {t_f_formula():.6f} s {use.message} ({use.peak[1]:.1f} N m)",
         f"within the limits the quintic takes {t_f_exact():.4f} s at least",
+        f"Eq. 18 as typeset, with k_a under the root of 3, would give {t_f_as_typeset():.3f} s",
         f"at {t_f} s the joints use " + ", ".join(f"{x:.3f}" for x in half.use) + " of their torques",
     ]
 
@@ -156,27 +152,10 @@ ITEMS: tuple[Item, ...] = (
         lambda: quintic_duration(q_di, q_df, acceleration=k_a(mu2_as_published())),
         t_f_formula,
         notes=_time_notes,
-    ),
-    Item(
-        "Q18c",
-        "Eq. 18 as typeset",
-        Formula("t_f = max sqrt(10|D| / sqrt(3 k_a))", "s"),
-        t_f_as_typeset,
-        t_f_formula,
-        reason="k_a stands under the root of 3 by mistake; the code has sqrt(10|D| / (√3 k_a))",
-        faults=("Eq. 18: k_a under the root of 3",),
-    ),
-    Item(
-        "Q18d",
-        "the arm can make the move in that time",
-        Claim("minimal time"),
-        None,
-        formula_time_is_feasible,
-        reason="gravity, friction and velocity terms are ignored: joint 2 needs 502.2 of 500 N m; 0.4114 s is feasible",
-        faults=("Q18: minimal time without gravity, friction and velocity terms",),
         pictures=(
             Picture(
-                "Torque of joint 2 around its peak: the report's time breaks the limit, the exact one touches it.",
+                "Torque of joint 2 around its peak: with gravity, friction and velocity terms the formula's time needs "
+                "502 of 500 N m; the shortest quintic within the limits touches them.",
                 _torques,
             ),
         ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 003 is about: its arm, configurations and settings, under the symbols it uses (003 §3).
+"""What 003 is about: its arm, configurations and settings, under the symbols it uses.
 
 `draw_paths` draws paths of the tool from above and from the side: what Figs. 5.1 and 5.4 show in perspective.
 """
@@ -49,7 +49,7 @@ def arm() -> Robot:
 
 def draw_paths(paths: Mapping[str, Array]) -> Figure:
     """Draw paths (T, 3) [m], base frame, over x–y and x–z; the first is dashed."""
-    figure = new_figure(7.2, 3.0)
+    figure = new_figure(7.2, 3.3)
     for panel, (axis, title) in zip(figure.subplots(1, 2), ((1, "from above"), (2, "from the side")), strict=True):
         for k, (label, path) in enumerate(paths.items()):
             style = (0, (5, 2)) if k == 0 else "-"
@@ -58,5 +58,6 @@ def draw_paths(paths: Mapping[str, Array]) -> Figure:
         panel.set_xlabel("x [m]")
         panel.set_ylabel(f"{'xyz'[axis]} [m]")
         panel.set_aspect("equal", adjustable="datalim")
-    figure.axes[0].legend(handlelength=2.0)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=len(paths), handlelength=2.0)
     return figure

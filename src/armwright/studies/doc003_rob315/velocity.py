@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.kinematics import jacobian, manipulability, singularity, twist
 from armwright.studies.doc003_rob315.setting import arm, q_f, q_i, qd_used
-from armwright.studies.study import Claim, Item, Numbers, Picture
+from armwright.studies.study import Item, Numbers, Picture
 from armwright.studies.study_pictures import Ball, arm_figure
 from armwright.types import Array
 
@@ -33,7 +33,8 @@ def U1(q: Array) -> Array:
 
 
 def _twist_notes() -> list[str]:
-    out = []
+    rates = ", ".join(f"{x:.2f}" for x in joint_rates_behind_the_twist())
+    out = [f"the printed twist at q_i belongs to qd = ({rates}): J(q_i) is regular"]
     for name, q in (("q_i", q_i), ("q_f", q_f)):
         v = ", ".join(f"{x:.2f}" for x in twist(arm(), q, qd_text_as_published) + 0.0)
         out.append(f"with qd as the text prints it, all positive, the twist at {name} would be ({v})")
@@ -41,7 +42,7 @@ def _twist_notes() -> list[str]:
 
 
 def determinant_in_closed_form(q: Array) -> float:
-    """Return det J = d3 r4 sin q3 sin q5 (d3 cos q2 + r4 cos(q2 + q3)) (003 §4.2)."""
+    """Return det J = d3 r4 sin q3 sin q5 (d3 cos q2 + r4 cos(q2 + q3)), which the report does not have."""
     return float(0.7 * 0.2 * np.sin(q[2]) * np.sin(q[4]) * (0.7 * np.cos(q[1]) + 0.2 * np.cos(q[1] + q[2])))
 
 
@@ -84,16 +85,6 @@ ITEMS: tuple[Item, ...] = (
         lambda: twist(arm(), q_f, qd_used),
     ),
     Item(
-        "Q6c",
-        "joint velocities given in the text",
-        Numbers("(0.5, 1.0, 0.5, 0.5, 1.0, 0.5)", "rad/s"),
-        None,
-        joint_rates_behind_the_twist,
-        reason="the text drops the minus signs of joints 3 and 6: J⁻¹ times the printed twist has them, and so has "
-        "Code 1",
-        faults=("minus signs of q̇3 and q̇6 dropped in the text of Q6",),
-    ),
-    Item(
         "Q7a",
         "manipulability W(q_i)",
         Numbers("0.1116"),
@@ -123,16 +114,8 @@ ITEMS: tuple[Item, ...] = (
         Numbers("(0.3760, -0.3263, 0.8715)", up_to_sign=True),
         lambda: U1(q_i),
         lambda: U1(q_f),
-        reason="swapped with U1(q_i), and 0.3760 is a slip for 0.3660: the printed vector has norm 1.004",
+        reason="swapped with U1(q_i), and 0.3760 is a slip for 0.3660: a column of U has length 1, the printed vector "
+        "1.0037, and 1.0000 with 0.3660",
         faults=(SWAPPED, SLIP),
-    ),
-    Item(
-        "Q7e",
-        "U1(q_f) as printed is a direction",
-        Claim("unit vector"),
-        None,
-        lambda: bool(abs(np.linalg.norm([0.3760, -0.3263, 0.8715]) - 1.0) < 1e-4),
-        reason="a column of U has norm 1; this one 1.0042, and 1.0000 with 0.3660",
-        faults=(SLIP,),
     ),
 )
