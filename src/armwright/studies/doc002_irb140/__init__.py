@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""002 — Robot dynamics and control with exponential matrices (ABB IRB 140), chapter by chapter."""
+"""002 — Robot dynamics and control based on exponential matrices (ABB IRB 140), chapter by chapter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from armwright.studies.study import Study
 STUDY = Study(
     "002",
     "IRB 140: dynamics and control with exponential matrices",
-    "A. Fedorov: Robot dynamics and control with exponential matrices (ABB IRB 140), diploma thesis, TU Liberec, 2015",
+    "A. Fedorov: Robot dynamics and control based on exponential matrices (ABB IRB 140), diploma thesis, TU Liberec, "
+    "2015",
     (
         *theory.ITEMS,
         *kinematics.ITEMS,
