@@ -62,7 +62,7 @@ def test_cea_check_poses(q, position, axis, angle):
     ],
 )
 def test_check_values_of_the_documents(name, q, position):
-    """004 §9, 000 §4.9, 002 §4.8, 001 §9 (positions as printed there)."""
+    """004 §9, 000 by hand from Table 3.2, 002 §4.8, 001 §9 (positions as printed there)."""
     np.testing.assert_allclose(fk(load(name), q)[:3, 3], position, atol=6e-7 if name != "rl15" else 1e-9)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recursive Newton–Euler inverse dynamics in body frames (000 §3.4, 002 §3.5): the production formulation.
+"""Recursive Newton–Euler inverse dynamics in body frames (000 eq. 3.9–3.15, 002 §3.5): the production formulation.
 
 The documents carry α×r + ω×(ω×r) for every vector r; here the matrix U = [ω̇] + [ω][ω] is formed once per body and
 serves the next origin, the first moment and, entry by entry, the gyroscopic moments. Gravity enters as an upward
@@ -111,7 +111,7 @@ def rnea(
     friction: bool = True,
     rotors: bool = True,
 ) -> Traced:
-    """Actuator torques (n,) for a motion, by recursive Newton–Euler (000 §3.4; 001 eq. 4–33; 002 §3.5).
+    """Actuator torques (n,) for a motion, by recursive Newton–Euler (000 eq. 3.9–3.15; 001 eq. 4–33; 002 §3.5).
 
     Args:
         arm: robot or tree.
