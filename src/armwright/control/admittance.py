@@ -17,6 +17,9 @@ moved body hang together by a spring and a damper, which is passive whatever the
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,12 +32,11 @@ from armwright.control.two_velocities import passive_torque
 from armwright.dynamics.energy import kinetic_energy
 from armwright.errors import InputError
 from armwright.kinematics.jacobians import frame_jacobian
+from armwright.pickling import Rebuilt
 from armwright.robot.tree import as_tree
 from armwright.spatial.linear import ltdl_solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike
 
     from armwright.motion.trajectory import Reference
@@ -75,25 +77,69 @@ def yielding_speed(body: Yielding, J: Traced, u: Traced, dt: Traced) -> Traced:
     return ltdl_solve(np.diag(B) + dt * D, B * body.speed + dt * (u - held))
 
 
-def follow(
-    arm: Robot | Tree,
-    q: Traced,
-    qd: Traced,
-    ref: Reference,
-    dt: Traced,
-    body: Yielding,
-    felt: Traced | None,
-    friction: str,
-) -> tuple[Traced, dict[str, Traced]]:
-    """Torque (n,) and where the moved body is a tick later; `felt` (n,) [N m], None for the law's own error."""
-    tree = as_tree(arm)
-    spring = body.kp * (q - ref.q - body.moved) + body.kd * (qd - ref.qd - body.speed)
-    J = frame_jacobian(tree, q)
-    new = yielding_speed(body, J, (spring if felt is None else felt) + J.T @ body.press, dt)
-    # felt by its own error the arm hangs on the spring alone; else it is moved along with z
-    wanted = (ref.qd, ref.qdd) if felt is None else (ref.qd + body.speed, ref.qdd + (new - body.speed) / dt)
-    tau = passive_torque(tree, q, qd, *wanted, friction=friction) - spring
-    return tau, {"moved": body.moved + dt * new, "speed": new}
+@dataclass(frozen=True)
+class ForceFollowing(Rebuilt):
+    """The law's function, for one way to feel and with friction cancelled at one speed.
+
+    Attributes:
+        feel: one of `FEELS`.
+        friction: one of `armwright.control.friction_cancelling.FRICTION_SPEEDS`.
+    """
+
+    feel: str
+    friction: str
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """Signals, the gains and memory of `Yielding`, and what it feels by."""
+        felt = {"sensor": ("wrench",), "observer": ("tau_ext",)}.get(self.feel, ())
+        kind, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+        names = ("arm", "q", "qd", "ref", "dt", *Yielding._fields, *felt)
+        return inspect.Signature(
+            [inspect.Parameter(name, kind, default=None if name == "wrench" else empty) for name in names]
+        )
+
+    def __call__(
+        self, arm: Robot | Tree, q: Traced, qd: Traced, ref: Reference, dt: Traced, **told: Traced
+    ) -> tuple[Traced, dict[str, Traced]]:
+        """Return the torque (n,) and where the moved body is a tick later."""
+        tree, body = as_tree(arm), Yielding(*(told[name] for name in Yielding._fields))
+        spring = body.kp * (q - ref.q - body.moved) + body.kd * (qd - ref.qd - body.speed)
+        J, own = frame_jacobian(tree, q), self.feel == "error"
+        if own:
+            felt = spring
+        elif self.feel == "observer":
+            felt = told["tau_ext"]
+        else:  # nothing at the wrist where nothing touches
+            felt = np.zeros(tree.n) if told.get("wrench") is None else J.T @ told["wrench"]
+        new = yielding_speed(body, J, felt + J.T @ body.press, dt)
+        # felt by its own error the arm hangs on the spring alone; else it is moved along with z
+        wanted = (ref.qd, ref.qdd) if own else (ref.qd + body.speed, ref.qdd + (new - body.speed) / dt)
+        tau = passive_torque(tree, q, qd, *wanted, friction=self.friction) - spring
+        return tau, {"moved": body.moved + dt * new, "speed": new}
+
+
+@dataclass(frozen=True)
+class ForceFollowingEnergy(Rebuilt):
+    """The storage function that belongs to it."""
+
+    feel: str
+
+    def __call__(
+        self,
+        arm: Robot | Tree,
+        q: Traced,
+        qd: Traced,
+        ref: Reference,
+        kp: Traced,
+        inertia: Traced,
+        moved: Traced,
+        speed: Traced,
+    ) -> Traced:
+        """Return V [J]."""
+        e = q - ref.q - moved
+        ed = qd - ref.qd if self.feel == "error" else qd - ref.qd - speed
+        return kinetic_energy(arm, q, ed) + 0.5 * (e @ (kp * e)) + 0.5 * (speed @ (inertia * speed))
 
 
 @names_culprit
@@ -149,79 +195,16 @@ def admittance(
         "press": _six(press),
     }
 
-    def unobserved(how: str) -> Callable[..., tuple[Traced, dict[str, Traced]]]:
-        def yields(
-            arm: Robot | Tree,
-            q: Traced,
-            qd: Traced,
-            ref: Reference,
-            dt: Traced,
-            kp: Traced,
-            kd: Traced,
-            damping: Traced,
-            inertia: Traced,
-            joint_damping: Traced,
-            dead_zone: Traced,
-            press: Traced,
-            moved: Traced,
-            speed: Traced,
-            wrench: Traced | None = None,
-        ) -> tuple[Traced, dict[str, Traced]]:
-            body = Yielding(kp, kd, damping, inertia, joint_damping, dead_zone, press, moved, speed)
-            touch = np.zeros(6) if wrench is None else wrench
-            felt = frame_jacobian(as_tree(arm), q).T @ touch if feel == "sensor" else None
-            return follow(arm, q, qd, ref, dt, body, felt, how)
-
-        return yields
-
-    def observed(how: str) -> Callable[..., tuple[Traced, dict[str, Traced]]]:
-        def yields(
-            arm: Robot | Tree,
-            q: Traced,
-            qd: Traced,
-            ref: Reference,
-            dt: Traced,
-            kp: Traced,
-            kd: Traced,
-            damping: Traced,
-            inertia: Traced,
-            joint_damping: Traced,
-            dead_zone: Traced,
-            press: Traced,
-            moved: Traced,
-            speed: Traced,
-            tau_ext: Traced,
-        ) -> tuple[Traced, dict[str, Traced]]:
-            body = Yielding(kp, kd, damping, inertia, joint_damping, dead_zone, press, moved, speed)
-            return follow(arm, q, qd, ref, dt, body, tau_ext, how)
-
-        return yields
-
-    def storage(
-        arm: Robot | Tree,
-        q: Traced,
-        qd: Traced,
-        ref: Reference,
-        kp: Traced,
-        inertia: Traced,
-        moved: Traced,
-        speed: Traced,
-    ) -> Traced:
-        e = q - ref.q - moved
-        ed = qd - ref.qd if feel == "error" else qd - ref.qd - speed
-        return kinetic_energy(arm, q, ed) + 0.5 * (e @ (kp * e)) + 0.5 * (speed @ (inertia * speed))
-
-    makes = observed if feel == "observer" else unobserved
     return Law(
         "admittance",
-        makes(how),
+        ForceFollowing(feel, how),
         gains,
         {"moved": 0.0, "speed": 0.0},
-        storage,
+        ForceFollowingEnergy(feel),
         admittance.__doc__ or "",
         {"damping": 6, "press": 6},
         how,
-        makes,
+        partial(ForceFollowing, feel),
     )
 
 
