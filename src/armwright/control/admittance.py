@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from armwright.types import Array, Traced
 
 FEELS = ("error", "sensor", "observer")
+TOOL_DAMPING = (200.0, 200.0, 200.0, 20.0, 20.0, 20.0)
+"""[N s/m, N m s/rad] 20 N lead the tool at 0.1 m/s, and 2 N m turn it at 0.1 rad/s: a hand can do both, and stop it."""
 
 
 class Yielding(NamedTuple):
@@ -146,7 +148,7 @@ class ForceFollowingEnergy(Rebuilt):
 def admittance(
     kp: ArrayLike,
     kd: ArrayLike,
-    damping: ArrayLike,
+    damping: ArrayLike = TOOL_DAMPING,
     *,
     inertia: ArrayLike = 0.5,
     joint_damping: ArrayLike = 0.1,
