@@ -24,7 +24,7 @@ def pd_run_of_003() -> aw.Recording:
 
 
 def drop_test_of_000() -> aw.Recording:
-    """000 §4.4: the arm is let go from zero and swings out under a damping that falls from 1 to 0.02 N m s/rad."""
+    """000, 3.3: the arm is let go from zero and swings out under a damping that falls from 1 to 0.02 N m s/rad."""
     robot = aw.load("ur5-ragazzon-published")
     run = with_energy(aw.simulate(robot, damping(), None, 20.0, q0=[0.0] * 6, **STIFF))
     return run.with_signals(angle=Signal(np.degrees(run["q"]), "deg", run.labels("q")))

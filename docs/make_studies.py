@@ -21,7 +21,15 @@ FIGURES = {
     "002": {"3.3": "frames", "A3": "listing", "OL2": "open_loop", "task4": "robust"},
     "001": {"T1a": "growth", "Alg1c": "settling", "A6a": "torques"},
     "004": {"6.2f": "currents", "T5.7a": "acceleration"},
-    "000": {"3.3": "drop", "6.2a": "planner", "7.3a": "path", "7.3f": "contact"},
+    "000": {
+        "3.3a": "drop",
+        "3.3c": "pose",
+        "6.2a": "planner",
+        "7.3a": "path",
+        "7.3f": "contact",
+        "7.3h": "snapshots",
+        "7.3i": "error",
+    },
 }
 """Study → prefix of item ids → name of the figure: the last picture of these items."""
 

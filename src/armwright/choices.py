@@ -198,7 +198,7 @@ LAWS = Choices(
     "law",
     {
         "zero": _at("control", "simple_laws", "zero", "no torque"),
-        "damping": _at("control", "simple_laws", "damping", "viscous damping of the joints", "000 §4.4"),
+        "damping": _at("control", "simple_laws", "damping", "viscous damping of the joints", "000 section 3.3.1"),
         "constant": _at(
             "control", "simple_laws", "constant", "the same torque at every instant: open loop", "002 eq. 5.18"
         ),
@@ -212,12 +212,13 @@ LAWS = Choices(
             "computed_torque",
             "computed_torque",
             "inverse dynamics in joint space",
-            "000 §3.6",
+            "000 eq. 4.1, 4.4",
             "computed torque",
         ),
         "task_space": _at("control", "task_space", "task_space", "inverse dynamics in task space", "004 eq. 2.77"),
         "feedforward": _at("control", "simple_laws", "feedforward", "the reference's own torque, with PD"),
         "impedance": _at("control", "impedance", "impedance", "the tool as a spring and a damper"),
+        "admittance": _at("control", "admittance", "admittance", "follows and exerts forces", "000 section 8.1"),
         "lyapunov_redesign": _at(
             "control",
             "lyapunov_redesign",
@@ -237,7 +238,7 @@ LAWS = Choices(
 OBSERVERS = Choices(
     "observer",
     {
-        "closed-loop": _at("contact", "monitor_makers", "closed_loop", "tracking error times inertia", "000 §3.7"),
+        "closed-loop": _at("contact", "monitor_makers", "closed_loop", "tracking error times inertia", "000 eq. 5.8"),
         "momentum": _at("contact", "monitor_makers", "momentum", "generalised momentum, first-order lag"),
         "kalman": _at("contact", "monitor_makers", "kalman", "generalised momentum, steady Kalman gain"),
         "disturbance": _at("contact", "monitor_makers", "disturbance", "differentiated speed, first-order lag"),
@@ -250,7 +251,7 @@ OBSERVERS = Choices(
 DETECTORS = Choices(
     "detector",
     {
-        "norm": _at("contact", "monitor_makers", "norm", "the tool's force exceeds 12 N", "000 §3.7"),
+        "norm": _at("contact", "monitor_makers", "norm", "the tool's force exceeds 12 N", "000 eq. 5.9"),
         "adaptive": _at("contact", "monitor_makers", "adaptive", "learned thresholds that follow speed and gravity"),
         "joints": _at("contact", "monitor_makers", "joints", "learned thresholds, one per joint"),
         "cusum": _at("contact", "monitor_makers", "cusum", "cumulated excess over what was learned"),

@@ -29,6 +29,7 @@ SYNTAX = {  # the words of docs/conventions.md: what help must show for them
     "--world": re.compile("WORLD"),
     **dict.fromkeys(("--start", "--goal", "--q0", "--qd0", "--near"), JOINTS),
     "--payload": re.compile(r"KG\[@X,Y,Z\](\|log\|FILE)?"),
+    "--push": re.compile(r"FX,FY,FZ\[,NX,NY,NZ\]\[@FROM-TO\]"),
     "--duration": re.compile("SECONDS"),
     "--seed": re.compile("NUMBER"),
     "--address": re.compile(r"HOST\[:PORT\]"),

@@ -175,7 +175,7 @@ def test_capsules_follow_the_geometry():
         [p.length for p in parts], [0.089159, 0.425, 0.39225, 0.10915, 0.09465, 0.0823], atol=1e-12
     )
     report_arm = link_capsules(aw.load("ur5-ragazzon"))
-    np.testing.assert_allclose([p.radius for p in report_arm[:3]], [0.045, 0.045, 0.0386283], atol=1e-6)  # 000 §4.2
+    np.testing.assert_allclose([p.radius for p in report_arm[:3]], [0.045, 0.045, 0.0386283], atol=1e-6)  # 000 B.1
     assert [p.link for p in fixed_column(UR5, parts)] == ["shoulder"]
     for q in configurations(5, 9):  # each capsule begins where the one before ends, the last one ends at the tool
         ends = [

@@ -177,7 +177,7 @@ def test_scaled_error_is_right_at_one_pose_only(ur5):
 
 
 def test_closed_loop_estimate_is_the_filtered_truth(ur5):
-    """000 §5 E3: F̂ against ω²/(s + ω)² applied to M⁻¹JᵀF, joint by joint: an identity of the loop, RMS < 1 %."""
+    """000 eq. 5.5: F̂ against ω²/(s + ω)² applied to M⁻¹JᵀF, joint by joint: an identity of the loop, RMS < 1 %."""
 
     def push(t):
         return np.array([20.0 * np.sin(9.0 * t), 15.0 * np.sin(14.0 * t), 10.0 * np.sin(5.0 * t), 0.0, 0.0, 0.0])

@@ -62,7 +62,7 @@ def test_cea_check_poses(q, position, axis, angle):
     ],
 )
 def test_check_values_of_the_documents(name, q, position):
-    """004 (computed from its Table 5.2), 000 §4.9, 001 by (A.2) (positions as printed there); 002 (states of ours)."""
+    """004 from Table 5.2, 000 by hand from Table 3.2, 001 by (A.2), positions as printed there; 002: states of ours."""
     np.testing.assert_allclose(fk(load(name), q)[:3, 3], position, atol=6e-7 if name != "rl15" else 1e-9)
 
 

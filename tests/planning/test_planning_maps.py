@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps: where cells are, what is felt and swept, how contacts are marked, and stepping back (000 §3.10)."""
+"""Maps: where cells are, what is felt and swept, how contacts are marked, and stepping back (000 C.2.2)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_patch_of_000_has_the_documents_formulas_and_rounding():
     np.testing.assert_array_equal(p[..., 1], -0.2762 + 0.0263 * v)
     assert (p[..., 2] == 0).all()
     np.testing.assert_array_equal(grid.cell(p), np.stack([u, v], axis=-1))
-    assert grid.cell([0.17632, 0.01304, 0.0]).tolist() == [2, 11]  # FK(q0) of 000 §4.7
+    assert grid.cell([0.17632, 0.01304, 0.0]).tolist() == [2, 11]  # FK of the start posture of 000 C.2.2
     np.testing.assert_allclose(grid.centre((18, 7)), [0.5972, -0.0921, 0.0], atol=1e-12)
     halves = Grid((9, 9), (0, 0, 0), None, 1.0)
     assert halves.cell([[0.5, 1.5, 0], [2.5, -0.5, 0]]).tolist() == [[1, 2], [3, 0]]  # floor(x + ½), not to even

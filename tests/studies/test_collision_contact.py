@@ -35,7 +35,7 @@ def test_model_of_document_000():
     rng = np.random.default_rng(8)
     for p in np.column_stack([rng.uniform(0.3, 0.5, 200), rng.uniform(-0.15, 0.15, 200), rng.uniform(-1.0, 1.0, 200)]):
         F = np.zeros(3)
-        for c in cylinders:  # 000 §3.8, word by word
+        for c in cylinders:  # 000 section 7.1, word by word
             v = np.array([c.centre[0] - p[0], c.centre[1] - p[1], 0.0])
             D = np.linalg.norm(v)
             if c.radius > D:

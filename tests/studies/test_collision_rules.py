@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the report of 000 leaves open about its run, against the figures of its digest (§3.7, §5 E3)."""
+"""What the report of 000 leaves open about its run, against figures of an independent program."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run of document 000, as published and correct: the acceptance of its experiment E3."""
+"""The run of document 000, as published and correct: against an independent program by the same rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from armwright.studies.doc000_collision.rules import explore_published
 from armwright.studies.doc000_collision.setting import omega
 
 ARMS = {"published": "ur5-ragazzon-published", "correct": "ur5-ragazzon"}
-# contacts, arrival [s], first touch and trigger [s] of the digest's own run
+# contacts, arrival [s], first touch and trigger [s] of that program's run
 TABLE = {
     ("A", "published"): (11, 34.7, 4.118, 4.740),
     ("A", "correct"): (11, 36.3, 4.118, 4.238),
@@ -35,7 +35,7 @@ def runs():
 
 
 @pytest.mark.parametrize("case", TABLE, ids=str)
-def test_table_of_e3(runs, case):
+def test_table_of_the_runs(runs, case):
     run = runs[case]
     contacts, arrival, touched, alarm = TABLE[case]
     assert run.outcome == "reached"
@@ -60,7 +60,7 @@ def test_marked_cells_lie_within_one_cell_of_an_obstacle(runs, case):
 
 @pytest.mark.parametrize("case", TABLE, ids=str)
 def test_first_lag_is_predicted_by_the_compliance_of_the_arm(runs, case):
-    """000 §3.7: t ≈ f_min c_n / v with c_n = nᵀ J K0⁻¹ M⁻¹ Jᵀ n, for a head-on first hit."""
+    """From 000 eq. 5.5: t ≈ f_min c_n / v with c_n = nᵀ J K0⁻¹ M⁻¹ Jᵀ n, for a head-on first hit."""
     run = runs[case]
     first = run.contacts[0]
     k = int(np.searchsorted(run.recording.time, first.began))

@@ -29,6 +29,8 @@ EVERY = [
     lambda: control.feedforward(SIX, 2.0),
     lambda: control.impedance(SIX, 2.0, joint_damping=0.1),
     lambda: control.impedance(SIX, 2.0, inertia=SIX),
+    lambda: control.admittance(50.0, 2.0, SIX, dead_zone=0.1, press=SIX),
+    lambda: control.admittance(50.0, 2.0, SIX, feel="sensor"),
     lambda: control.lyapunov_redesign(SIX, 2.0, 3.0, 0.01, growth=0.5),
     lambda: control.sliding_mode(2.0, SIX, 3.0, 0.1),
     lambda: control.adaptive(

@@ -142,7 +142,7 @@ def test_names_and_lookups():
 
 
 def cell(u: int, v: int) -> tuple[float, float]:
-    """Document 000 §3.10."""
+    """Document 000 eq. 6.13."""
     return 0.0263 * u + 0.1238, 0.0263 * v - 0.2762
 
 

@@ -30,6 +30,7 @@ from armwright.cli.option_words import (
     report_option,
 )
 from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, safe, say, say_json, show_page, table
+from armwright.cli.simulated_world import MetOptions, observers_of, wrench_of
 from armwright.cli.written_files import unfinished
 from armwright.errors import InputError, SimulationError
 from armwright.files import free_name
@@ -109,6 +110,7 @@ def simulate(
     control: LawOptions,
     motion: MotionOptions,
     plant: PlantOptions,
+    met: MetOptions,
     steps: StepOptions,
     wanted: SimulationFiles,
     json: Json = False,
@@ -123,7 +125,8 @@ def simulate(
     follow = option_words.reference(motion.reference, arm)
     start = None if motion.q0 is None else option_words.configuration(motion.q0, arm, "--q0")
     at = _configuration_of(arm, follow, start)
-    chosen = find_law(control.law, model, option_words.gains(control.gain or []), control.frequency, at)
+    given = option_words.gains(control.gain or [])
+    chosen = find_law(control.law, model, given, control.frequency, at, observed=met.observer is not None)
     options: dict[str, Any] = {
         "q0": start,
         "qd0": None if motion.qd0 is None else option_words.configuration(motion.qd0, arm, "--qd0"),
@@ -138,6 +141,8 @@ def simulate(
         "model": None if model is loaded else model,
         "drive": _drive(arm) if plant.motors else None,
         "sensors": _sensors(plant.noise),
+        "wrench": wrench_of(met, loaded),
+        "monitors": observers_of(met, chosen, model, at, control.rate),
     }
     began, ending = time.perf_counter(), None
     stream = _stream_for(wanted.out)
@@ -191,7 +196,9 @@ def _loaded(arm: Robot, plant: PlantOptions) -> tuple[Robot, Robot]:
     return loaded, arm if plant.law_ignores_payload else loaded
 
 
-def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q: Array) -> Law:
+def find_law(
+    name: str, model: Robot, given: dict[str, Any], frequency: float, q: Array, *, observed: bool = False
+) -> Law:
     """Build a law of `armwright.control.LAWS`; kp and kd that are not given come from a natural frequency.
 
     Args:
@@ -200,6 +207,7 @@ def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q
         given: values by parameter name.
         frequency: [rad/s], critically damped.
         q: configuration (n,) at which the inertia scales the gains of laws that act in torques.
+        observed: an observer runs: a law that can feel through it does, unless told otherwise.
     """
     from armwright.control import adaptation_rates, check_gains, frequency_gains, inertia_gains
 
@@ -210,7 +218,7 @@ def find_law(name: str, model: Robot, given: dict[str, Any], frequency: float, q
     strange = sorted(set(given) - set(names))
     if strange:
         fail(f"--law {name}: no gain {', '.join(strange)}; it takes {', '.join(names) or 'none'}")
-    values = dict(given)
+    values = {"feel": "observer", **given} if observed and "feel" in names else dict(given)
     if {"kp", "kd"} & {p.name for p in parameters if p.default is p.empty} - set(values):
         accelerations = name in ("computed_torque", "task_space", "lyapunov_redesign")
         rule = frequency_gains(frequency) if accelerations else inertia_gains(model, q, frequency)

@@ -9,6 +9,7 @@ from armwright.contact.isolation.isolate import Isolation, isolate, moved_toward
 from armwright.contact.isolation.torque_change import change_covariance, level_before, torque_covariance
 from armwright.contact.monitor import Monitor, evaluate_monitor, with_gains
 from armwright.contact.monitor_run import run_monitors
+from armwright.contact.observed_law import with_observer
 from armwright.contact.wrench_estimate import WrenchEstimate, tool_wrench, wrench_observer
 from armwright.packages import former_names
 
@@ -32,6 +33,7 @@ __all__ = [
     "tool_wrench",
     "torque_covariance",
     "with_gains",
+    "with_observer",
     "wrench_observer",
 ]
 

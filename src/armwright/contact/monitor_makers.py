@@ -59,7 +59,7 @@ class ObserverOptions:
 
 
 def closed_loop(options: ObserverOptions) -> Monitor:
-    """Tracking error times the mass matrix (000 §3.7)."""
+    """Tracking error times the mass matrix (000 eq. 5.8)."""
     return closed_loop_error_observer(options.kp)
 
 
@@ -94,7 +94,7 @@ def is_learned(make: Callable[..., Any]) -> bool:
 
 
 def norm() -> Monitor:
-    """The tool's force exceeds 12 N (000 §3.7)."""
+    """The tool's force exceeds 12 N (000 eq. 5.9)."""
     return norm_detector(FORCE, of="wrench_ext")
 
 

@@ -2,7 +2,7 @@
 """The wrench at the tool from external joint torques, and which directions of it can be known.
 
 tau_ext = JᵀF. The singular values of J say how well each direction of F is seen: near a singularity one tends to zero,
-and the plain inverse F̂ = J⁻ᵀ tau_ext (000 §3.7) explodes. Here directions seen worse than `rcond` times the best are
+and the plain inverse F̂ = J⁻ᵀ tau_ext (000 eq. 5.2) explodes. Directions seen worse than `rcond` times the best are here
 left out of the estimate and reported, those near that limit are damped, and the residual tells what no tool wrench
 explains (a contact elsewhere on the arm). Moments are divided by a length so that newtons and newton metres compare.
 """
@@ -73,7 +73,7 @@ def tool_wrench(
     rcond: float = RCOND,
     length: float = LENGTH,
 ) -> WrenchEstimate:
-    """Estimate the wrench at the tool from external joint torques (000 §3.7; 004 eq. 6.8 with the opposite sign).
+    """Estimate the wrench at the tool from external joint torques (000 eq. 5.2; 004 eq. 6.8 with the opposite sign).
 
     Args:
         robot: the arm.

@@ -3,6 +3,7 @@
 
 from armwright.choices import LAWS
 from armwright.control.adaptive import adaptation_rates, adaptive, adaptive_parameters
+from armwright.control.admittance import admittance
 from armwright.control.computed_torque import computed_torque
 from armwright.control.gains import (
     Gains,
@@ -36,6 +37,7 @@ __all__ = [
     "adaptation_rates",
     "adaptive",
     "adaptive_parameters",
+    "admittance",
     "as_law",
     "check_gains",
     "computed_torque",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computed torque (inverse dynamics) in joint space: 000 §3.6, 004 eq. 2.69–2.74."""
+"""Computed torque (inverse dynamics) in joint space: 000 eq. 4.1–4.6, 004 eq. 2.69–2.74."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def commanded_acceleration(q: Traced, qd: Traced, ref: Reference, kp: Traced, kd: Traced) -> Traced:
-    """a_q = q̈_d − K_0 (q − q_d) − K_1 (q̇ − q̇_d), shape (n,) (000 §3.6; 004 eq. 2.71)."""
+    """a_q = q̈_d − K_0 (q − q_d) − K_1 (q̇ − q̇_d), shape (n,) (000 eq. 4.4; 004 eq. 2.71)."""
     return ref.qdd + kp * (ref.q - q) + kd * (ref.qd - qd)
 
 
@@ -34,7 +34,7 @@ def computed_torque_storage(q: Traced, qd: Traced, ref: Reference, kp: Traced) -
 
 @names_culprit
 def computed_torque(kp: ArrayLike, kd: ArrayLike, *, friction: bool | str = "reference") -> Law:
-    """Computed torque: tau = M(q) a_q + C(q, q̇)q̇ + g(q), a_q = q̈_d + K_0 e + K_1 ė (000 §3.6; 004 eq. 2.69–2.74).
+    """Computed torque: tau = M(q) a_q + C(q, q̇)q̇ + g(q), a_q = q̈_d + K_0 e + K_1 ė (000 eq. 4.1; 004 eq. 2.69–2.74).
 
     Claim, for an exact model and friction "measured" (or none at all): q̈ = a_q, that is ë + K_1 ė + K_0 e = 0, linear
     and the same at every pose; K_0 = w², K_1 = 2w is critically damped (`frequency_gains`). Storage: V = ½ėᵀė +

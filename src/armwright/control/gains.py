@@ -40,7 +40,7 @@ class Gains(NamedTuple):
 
 @names_culprit
 def frequency_gains(w: ArrayLike, zeta: ArrayLike = 1.0) -> Gains:
-    """Gains kp = w², kd = 2ζw for ë + kd ė + kp e = 0 (000 §3.6, 004 eq. 2.74: critically damped, ζ = 1).
+    """Gains kp = w², kd = 2ζw for ë + kd ė + kp e = 0 (000 eq. 4.6, 004 eq. 2.74: critically damped, ζ = 1).
 
     Args:
         w: natural frequency [rad/s], scalar or (n,).

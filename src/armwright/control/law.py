@@ -6,6 +6,7 @@ The function names what it wants and is given just that. Signals are
     arm    the controller's model of the robot (`Robot` or `Tree`)     t     time [s], scalar
     q, qd  measured joint positions and velocities (n,)                dt    control period [s], a constant
     ref    desired motion, `Reference(q, qd, qdd)`, each (n,)          wrench  measured tool wrench (6,) or None
+    tau_ext  external torque that an observer estimated the tick before (n,), see `armwright.contact.with_observer`
 
 every other parameter is a gain or a piece of memory. It returns tau (n,), or (tau, {memory name: new value}).
 Written with NumPy alone and without branches on values it runs on floats here and is traced into the compiled loop
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array, Scalar, Traced
 
-SIGNALS = ("arm", "t", "q", "qd", "ref", "dt", "wrench")
+SIGNALS = ("arm", "t", "q", "qd", "ref", "dt", "wrench", "tau_ext")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -207,7 +208,7 @@ def _instant(
     signals: dict[str, Any] = {"arm": arm, "ref": Reference(*parts)}
     for label, value in values.items():
         if value is not None:
-            signals[label] = _sized(value, {"q": n, "qd": n, "wrench": 6}.get(label, 0), label)
+            signals[label] = _sized(value, {"q": n, "qd": n, "wrench": 6, "tau_ext": n}.get(label, 0), label)
     kept: dict[str, Any] = initial_memory(law, n)
     refuse_unknown(law, "memory", memory or {}, kept)
     kept |= {label: finite_numbers(value, label) for label, value in (memory or {}).items()}
@@ -233,6 +234,7 @@ def evaluate_law(
     *,
     dt: float | None = None,
     wrench: ArrayLike | None = None,
+    tau_ext: ArrayLike | None = None,
 ) -> Action:
     """Evaluate a law at one instant on floats.
 
@@ -246,6 +248,7 @@ def evaluate_law(
         memory: values kept from the last call, the initial ones if omitted.
         dt: control period [s]; needed by laws with memory.
         wrench: measured tool wrench (6,), what the world does to the arm, base axes at the tool origin.
+        tau_ext: external torque (n,) as an observer estimates it.
 
     Returns:
         (tau (n,), memory for the next call).
@@ -253,7 +256,8 @@ def evaluate_law(
     >>> tau, _ = evaluate_law(pd(100.0, 20.0), robot, 0.0, q, qd, ref)
     """
     law = as_law(law)
-    return run(law, *_instant(law, arm, {"t": t, "q": q, "qd": qd, "dt": dt, "wrench": wrench}, ref, memory))
+    signals = {"t": t, "q": q, "qd": qd, "dt": dt, "wrench": wrench, "tau_ext": tau_ext}
+    return run(law, *_instant(law, arm, signals, ref, memory))
 
 
 @names_culprit

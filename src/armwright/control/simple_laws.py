@@ -83,7 +83,7 @@ def constant(tau: ArrayLike) -> Law:
 
 
 DROP_TEST = ((0.0, 9.8), (1.0, 0.02))
-"""Times [s] and gains [N m s/rad] of 000 §4.4: K(t) = 1 − 0.1 t up to 9.8 s, then 0.02."""
+"""Times [s] and gains [N m s/rad] of 000, section 3.3.1: K(t) = 1 − 0.1 t up to 9.8 s, then 0.02."""
 
 
 def piecewise_linear(t: Traced, times: Array, values: Array) -> Traced:
@@ -111,7 +111,7 @@ def _table(table: tuple[ArrayLike, ArrayLike]) -> Callable[[Any], Any]:
 
 @names_culprit
 def damping(k: ArrayLike | Callable[[Any], Any] | tuple[ArrayLike, ArrayLike] = DROP_TEST) -> Law:
-    """Viscous damping: tau = −K(t) q̇ (000 §4.4).
+    """Viscous damping: tau = −K(t) q̇ (000, section 3.3.1).
 
     Storage: the mechanical energy V. Claim: V̇ = −q̇ᵀK(t)q̇ − q̇·friction ≤ 0 while K ≥ 0: the arm comes to rest in an
     equilibrium of gravity. The reference is not used.

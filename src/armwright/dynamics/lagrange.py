@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Euler–Lagrange with Christoffel symbols (000 §3.3 with the sign corrected; 004 eq. 2.61–2.66).
+"""Euler–Lagrange with Christoffel symbols (000 eq. 3.5–3.8 with the sign corrected; 004 eq. 2.61–2.66).
 
     M = Σ_i m_i J_viᵀ J_vi + J_ωiᵀ I_i J_ωi                     Jacobians of the centre of mass, root axes
     c_ijk = ½ (∂M_kj/∂q_i + ∂M_ki/∂q_j − ∂M_ij/∂q_k)            the report prints + before the last term

@@ -63,11 +63,11 @@ def _walker_orin(variant: int) -> Method:
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("rnea", "recursive Newton–Euler", "000 §3.4, 002 eq. 2.31–2.48, 001 eq. 4–33", rnea, None, None),
+        Method("rnea", "recursive Newton–Euler", "000 eq. 3.9–3.15, 002 eq. 2.31–2.48, 001 eq. 4–33", rnea, None, None),
         Method(
             "lagrange",
             "Euler–Lagrange, Christoffel symbols",
-            "000 §3.3, 004 eq. 2.64–2.67",
+            "000 eq. 3.5–3.8, 004 eq. 2.64–2.67",
             lagrange_inverse,
             lagrange_forward,
             lagrange_mass,

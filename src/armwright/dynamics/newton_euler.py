@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recursive Newton–Euler inverse dynamics in body frames (000 §3.4, 002 eq. 2.31–2.48): the production formulation.
+"""Recursive Newton–Euler in body frames (000 eq. 3.9–3.15, 002 eq. 2.31–2.48): the production inverse dynamics.
 
 The documents carry α×r + ω×(ω×r) for every vector r; here the matrix U = [ω̇] + [ω][ω] is formed once per body and
 serves the next origin, the first moment and, entry by entry, the gyroscopic moments. Gravity enters as an upward
@@ -111,7 +111,7 @@ def rnea(
     friction: bool = True,
     rotors: bool = True,
 ) -> Traced:
-    """Actuator torques (n,) for a motion, by recursive Newton–Euler (000 §3.4; 001 eq. 4–33; 002 eq. 2.31–2.48).
+    """Actuator torques (n,) for a motion: recursive Newton–Euler (000 eq. 3.9–3.15, 001 eq. 4–33, 002 eq. 2.31–2.48).
 
     Args:
         arm: robot or tree.

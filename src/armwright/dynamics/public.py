@@ -315,7 +315,7 @@ def mass_matrix(
 
 
 def coriolis_matrix(robot: Robot | Tree, q: ArrayLike, qd: ArrayLike) -> Array:
-    """Christoffel matrix C (..., n, n): C q̇ are the velocity torques and Ṁ − 2C is skew (000 §3.3, 004 eq. 2.66).
+    """Christoffel matrix C (..., n, n): C q̇ are the velocity torques and Ṁ − 2C is skew (000 eq. 3.7, 004 eq. 2.66).
 
     >>> aw.coriolis_matrix(robot, q, qd) @ qd  # Coriolis and centrifugal torques [N m]
     """

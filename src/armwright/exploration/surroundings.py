@@ -178,7 +178,7 @@ def _cylinders(
 
 
 def cylinder_forces(cylinders: Traced, p: Traced) -> Traced:
-    """Return the force (3,) on a point (3,) from cylinders (m, 4): F = −k (R − D) v/D if D < R, else 0 (000 §3.8)."""
+    """Return the force (3,) on a point (3,) from cylinders (m, 4): F = −k (R − D) v/D if D < R, else 0 (000, 7.1)."""
     fx, fy = 0.0 * p[0], 0.0 * p[1]
     for k in range(len(cylinders)):
         x, y, radius, stiffness = cylinders[k]

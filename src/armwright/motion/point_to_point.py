@@ -36,7 +36,7 @@ def quintic_coefficients(
     """Coefficients (..., 6, n) of the quintic over [0, h] that meets q, qd, qdd at both ends.
 
     With s = t/h, v = qd·h, a = qdd·h²: for a0 = a1 = 0 these are 10Δ − 6v0 − 4v1, −15Δ + 8v0 + 7v1, 6Δ − 3(v0 + v1)
-    (000 §3.12).
+    (000 eq. 6.14).
     """
     h = np.asarray(h, dtype=np.float64)[..., None]
     D = q1 - q0
@@ -83,7 +83,7 @@ def quintic(
     qdd0: ArrayLike | None = None,
     qdd1: ArrayLike | None = None,
 ) -> Trajectory:
-    """Return the quintic from q0 (n,) to q1 (n,) in `duration` [s] (000 §3.12, 003 eqs. 16 and 17).
+    """Return the quintic from q0 (n,) to q1 (n,) in `duration` [s] (000 eq. 6.14, 003 eqs. 16 and 17).
 
     End velocities and accelerations (n,) default to rest; then r = 10s³ − 15s⁴ + 6s⁵ with peaks 15/(8T), 10/(√3T²).
 

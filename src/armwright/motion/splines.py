@@ -35,7 +35,7 @@ def waypoint_times(Q: Array, times: ArrayLike) -> Array:
 
 
 def central_velocities(Q: Array, t: Array, qd0: Array, qd1: Array) -> Array:
-    """Velocities (N, n): (Q[i+1] − Q[i−1])/(t[i+1] − t[i−1]) inside (000 §3.12), as given at the ends."""
+    """Velocities (N, n): (Q[i+1] − Q[i−1])/(t[i+1] − t[i−1]) inside, as given at the ends."""
     inner = (Q[2:] - Q[:-2]) / (t[2:] - t[:-2])[:, None]
     return np.concatenate([qd0[None], inner, qd1[None]])
 
@@ -143,7 +143,7 @@ def _rows(value: ArrayLike, what: str, shape: tuple[int, ...], ends: tuple[Array
 def piecewise_quintic(
     waypoints: ArrayLike, duration: float | None = None, *, qd0: ArrayLike | None = None
 ) -> Trajectory:
-    """Return the waypoint motion of 000 §3.12: equal time per segment, zero acceleration at every waypoint.
+    """Return the waypoint motion of 000 C.2.2: equal time per segment, zero acceleration at every waypoint.
 
     Args:
         waypoints: (N, n) joint rows, the first where the arm is; neighbours different.

@@ -87,7 +87,7 @@ def spheres(centres: ArrayLike, radius: ArrayLike) -> Obstacles:
 
 @names_culprit
 def vertical_cylinders(xy: ArrayLike, radius: ArrayLike, *, half_length: float = INFINITE_HALF_LENGTH) -> Obstacles:
-    """Return the vertical cylinders of 000 §3.8 at (S, 2), so long that their round ends are out of reach.
+    """Return the vertical cylinders of 000 (section 7.1) at (S, 2), so long that their round ends are out of reach.
 
     >>> vertical_cylinders([[0.4, 0.1], [0.4, 0.2]], 0.03)
     """

@@ -18,6 +18,7 @@ import numpy as np
 
 from armwright.arguments import keyword_types, names_culprit
 from armwright.contact.monitor import Monitor, as_chain
+from armwright.contact.observed_law import told_by
 from armwright.control.law import Law, as_law
 from armwright.control.simple_laws import zero
 from armwright.errors import InputError
@@ -149,14 +150,15 @@ class Loop:
         if self.continuous and self.sensors is not None:
             raise InputError("simulate: sensors sample once per tick; they need a law that is held (continuous=False)")
         none = isinstance(self.monitors, tuple | list) and not self.monitors
+        monitors = () if none else as_chain(self.monitors)
         normal = {
             "robots": tuple(robots),
-            "law": as_law(self.law),
+            "law": told_by(as_law(self.law), monitors),
             "rate": checks.rate_of(self.rate),
             "substeps": checks.whole(self.substeps, "substeps", checks.MOST_SUBSTEPS),
             "wrench": wrench_function(self.wrench),
             "events": dict(self.events or {}),
-            "monitors": () if none else as_chain(self.monitors),
+            "monitors": monitors,
             "inputs": _shapes_of(self.inputs or {}),
         }
         find_method(self.integrator)
@@ -177,6 +179,7 @@ class Loop:
             robot: the plant.
             law: zero torque if omitted. A function that cannot be traced is called from Python once per tick. A law
                 that names ``wrench`` gets what a sensor at the wrist feels of `wrench`: (6,) at the tool, base axes.
+                One that names ``tau_ext`` gets what the observer among the monitors estimated the tick before.
             **options: fields of `Loop`.
         """
         several = not isinstance(robot, Robot)

@@ -134,7 +134,8 @@ def simulate(
         robot: the plant; a sequence of robots that differ in numbers only gives a batch.
         law: a control law (`armwright.control`) or a NumPy function of (q, qd, ref, …); zero torque if omitted. A
             function that cannot be traced is called from Python once per tick. A law that names ``wrench`` gets what
-            a sensor at the wrist feels of `wrench`: (6,) at the tool, base axes.
+            a sensor at the wrist feels of `wrench`: (6,) at the tool, base axes. One that names ``tau_ext`` gets what
+            the observer among the monitors estimated the tick before.
         reference: a `Trajectory`, a constant configuration (n,), or None to hold the start.
         duration: [s], rounded to whole ticks; the trajectory's by default. A longer run holds the trajectory's end.
         q0: initial position, (n,) or (B, n) [rad or m]; the reference's start by default.

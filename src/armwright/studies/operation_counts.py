@@ -93,6 +93,12 @@ def tally(
     return CountTally(loops, by_hand(named(on(tree), shapes), shapes), compiled)
 
 
+def loops_of(function: Callable[..., Any], robot: Robot, signature: str) -> Counts:
+    """Count every operation that the written loops of `function(arm, …)` perform, as in `tally`."""
+    shapes, tree = dict.fromkeys(signature.split(), (robot.n,)), tree_of(robot)
+    return trace(named(lambda **arrays: function(tree, **arrays), shapes), shapes, naive=True).counts
+
+
 def named(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> Callable[..., Any]:
     """Give a ``**arrays`` function the signature that tracing looks for."""
     kind = inspect.Parameter.KEYWORD_ONLY

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Vector = tuple[float, float, float]
 Rotation = tuple[Vector, Vector, Vector]
 STIFFNESS = 1e5
-"""Default stiffness of a surface [N/m] (000 §4.5)."""
+"""Default stiffness of a surface [N/m] (000, section 7.1)."""
 UPRIGHT: Vector = (0.0, 0.0, 1.0)
 UNTURNED: Rotation = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 

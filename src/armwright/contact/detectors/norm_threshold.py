@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Norm threshold (000 §3.7): ‖F̂‖ > f_min or ‖tau_ext‖ > tau_min, with hysteresis."""
+"""Norm threshold (000 eq. 5.9): ‖F̂‖ > f_min or ‖tau_ext‖ > tau_min, with hysteresis."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _of_wrench(wrench_ext: Traced, threshold: Traced, release: Traced, active: T
 
 @names_culprit
 def norm_detector(threshold: float, *, of: str = "tau_ext", release: float = THRESHOLD_RELEASE_SHARE) -> Monitor:
-    """Alarm while the Euclidean norm of an estimate exceeds a threshold (000 §3.7: f_min = 12 N on F̂).
+    """Alarm while the Euclidean norm of an estimate exceeds a threshold (000 eq. 5.9: f_min = 12 N on F̂).
 
     000 does not say how its trigger fires; a level test fires at every sample in contact. The rising edge of this
     alarm fires once per episode, which ends when the norm falls below release·threshold.

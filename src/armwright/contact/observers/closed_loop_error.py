@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""External torque from the tracking error of the closed loop (000 §3.7), and the baseline without the mass matrix.
+"""External torque from the tracking error of the closed loop (000 eq. 5.8), and the baseline without the mass matrix.
 
 Under computed torque with gains K_0, K_1 the error q̃ = q − q_d obeys q̃̈ + K_1 q̃̇ + K_0 q̃ = M⁻¹ tau_ext. Where the
 contact changes slowly against that, tau_ext ≈ M K_0 q̃. Exactly it is the true M⁻¹ tau_ext behind ω²/(s + ω)² for
@@ -29,7 +29,7 @@ def _closed_loop(arm: Robot | Tree, q: Traced, q_ref: Traced, kp: Traced) -> dic
 
 @names_culprit
 def closed_loop_error_observer(kp: ArrayLike) -> Monitor:
-    """tauK_hat = M(q) K_0 q̃ (000 §3.7, eq. 5.8); valid under computed torque with the same K_0.
+    """tauK_hat = M(q) K_0 q̃ (000 eq. 5.8); valid under computed torque with the same K_0.
 
     A drive at its torque limit breaks that loop: the estimate is off by what the law asked for beyond the limit.
 

@@ -3,7 +3,7 @@
 
 `ArmJob` holds what does not change during a run. `plan_anew` plans from the nearest free configuration on the trail,
 first around everything that may have been touched, then with less and less `Caution`. `arm_motion` turns a joint path
-into a spline at the pace of the arm's fastest part. `retract` gives way to the felt torque (000 §3.7).
+into a spline at the pace of the arm's fastest part. `retract` gives way to the felt torque (000 eq. 5.5).
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ DIFFERENCE_STEP = 1e-3  # [rad, m] for a derivative by differences
 
 
 def yielding(run: ArmRun, q: Array, tau: Array) -> Array:
-    """Return the direction (n,) in which the controlled arm gives way to joint torques: K_0⁻¹ M⁻¹ tau (000 §3.7).
+    """Return the direction (n,) in which the controlled arm gives way to joint torques: K_0⁻¹ M⁻¹ tau (000 eq. 5.5).
 
     Under computed torque the arm rests at q_ref − q = −K_0⁻¹ M⁻¹ tau_ext, so this is also the offset of the reference
     that presses back with the same torques.

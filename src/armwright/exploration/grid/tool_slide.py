@@ -2,9 +2,10 @@
 """Sliding along what was touched, under force control (the future work of 000's author).
 
 Hybrid position/force control by the reference: under computed torque the tool yields along the surface normal n like
-a spring of compliance c_n = nᵀ J K_0⁻¹ M⁻¹ Jᵀ n (000 §3.7). So a desired position that lies F·c_n behind the surface
-presses with F. Every `STEP` seconds the normal is taken from the felt force, the depth is corrected by what the felt
-force lacks (integral control), and the desired position moves along the tangent that the planner's way points to.
+a spring of compliance c_n = nᵀ J K_0⁻¹ M⁻¹ Jᵀ n (from 000 eq. 5.5). So a desired position that lies F·c_n behind the
+surface presses with F. Every `STEP` seconds the normal is taken from the felt force, the depth is corrected by what
+the felt force lacks (integral control), and the desired position moves along the tangent that the planner's way points
+to.
 
 A second surface (the corner between two walls, the notch between two cylinders) is met at the speed of sliding, and a
 stiff one turns speed into force: v √(k m). So the desired position moves on from where it is, not from where the tool

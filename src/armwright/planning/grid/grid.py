@@ -94,12 +94,12 @@ class Grid:
         return np.asarray(self.origin + (c * self.cell_size) @ np.asarray(self.axes))
 
     def coordinates(self, point: ArrayLike) -> Array:
-        """Return real-valued cell coordinates (..., d) of points (..., 3): the collision space of 000 §1."""
+        """Return real-valued cell coordinates (..., d) of points (..., 3): the collision space of 000."""
         p = _numbers(point, "point", 3)
         return np.asarray(((p - self.origin) @ np.asarray(self.axes).T) / self.cell_size)
 
     def cell(self, point: ArrayLike) -> Integers:
-        """Return the cells (..., d) of points (..., 3), rounded as Matlab does: floor(x + ½) (000 §3.10).
+        """Return the cells (..., d) of points (..., 3), rounded as Matlab does: floor(x + ½) (000 C.2.2).
 
         The cell may lie outside the grid: see `inside`.
         """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Hopfield planner (Glasius), corrected: it comes to rest, knows when there is no path, and finds the shortest.
 
-Activity σ spreads from the goal (σ = 1) through free cells and is followed uphill. In Glasius' network (000 §3.9)
+Activity σ spreads from the goal (σ = 1) through free cells and is followed uphill. In Glasius' network (000 eq. 6.1)
 σ_i = β Σ_j σ_j sums over **all walks** to the goal, so that many slightly longer routes can outweigh a short corridor,
 and σ ~ β^d leaves the range of doubles on long paths. Two remedies, both here:
 
@@ -13,7 +13,7 @@ and σ ~ β^d leaves the range of doubles on long paths. Two remedies, both here
   σ would underflow. Its path is compared with the shortest, and the excess reported.
 
 `stability` says when the network settles: eigenvalues of its links and the bounds on β; `lyapunov` is its Lyapunov
-function (000 §3.9, §4.6).
+function (000 eq. 6.8–6.12).
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _extremes(shape: tuple[int, ...], links: Neighbourhood) -> tuple[float, floa
 def lyapunov(
     sigma: ArrayLike, inputs: ArrayLike, beta: float, hood: Neighbourhood | str | ArrayLike = "von_neumann"
 ) -> float:
-    """Return L = −½ Σ T_ij σ_i σ_j − Σ I_i σ_i + Σ G(σ_i), G(σ) = ∫₀^σ g⁻¹ = σ²/(2β) (000 §3.9, sign corrected).
+    """Return L = −½ Σ T_ij σ_i σ_j − Σ I_i σ_i + Σ G(σ_i), G(σ) = ∫₀^σ g⁻¹ = σ²/(2β) (000 eq. 6.4, sign as in 6.5).
 
     Args:
         sigma: activities, shape of the grid.

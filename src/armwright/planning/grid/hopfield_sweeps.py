@@ -194,7 +194,7 @@ def descend(d: Array, p: Padded, start: tuple[int, ...], goal: tuple[int, ...], 
 def sweep(
     inputs: Array, hood: Neighbourhood, beta: float, sweeps: int, *, least: int = 0, tolerance: float = 0.0
 ) -> tuple[Array, int, bool]:
-    """Sweep σ ← g(Tσ + I) synchronously from σ = 0 (000 §3.9).
+    """Sweep σ ← g(Tσ + I) synchronously from σ = 0 (000 eq. 6.1 and 6.3).
 
     Args:
         inputs: I per cell: large at the goal, very negative at obstacles.

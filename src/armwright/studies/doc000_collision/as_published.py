@@ -37,6 +37,18 @@ def jacobian_by_columns(q: Array) -> Array:
     return np.stack(columns, axis=1)
 
 
+def kinetic_by_jacobians(robot: Robot, q: Array, qd: Array) -> float:
+    """Return ½ q̇ᵀM q̇ [J] with (3.5): M = Σ m_i J_vciᵀ J_vci + J_ωiᵀ R_i I_i R_iᵀ J_ωi."""
+    T, M = frames(q), np.zeros((6, 6))
+    for i, body in enumerate(robot.bodies):
+        R, c = T[i + 1][:3, :3], T[i + 1][:3, :3] @ body.com + T[i + 1][:3, 3]
+        J_v, J_w = np.zeros((3, 6)), np.zeros((3, 6))
+        for j, A in enumerate(T[: i + 1]):
+            J_v[:, j], J_w[:, j] = np.cross(A[:3, 2], c - A[:3, 3]), A[:3, 2]
+        M += body.mass * J_v.T @ J_v + J_w.T @ R @ body.inertia @ R.T @ J_w
+    return float(0.5 * qd @ M @ qd)
+
+
 def slopes(robot: Robot, q: Array, h: float = 1e-3) -> Array:
     """Return ∂M_ij/∂q_k as (i, j, k), by central differences of fourth order."""
     step = h * np.eye(6)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drop test of 000 (§3.3): the arm falls under τ = −K(t) q̇ with K = 1 − 0.1 t, 0.02 from 9.8 s on."""
+"""The drop test of 000 (3.3): the arm falls under τ = −K(t) q̇ with K = 1 − 0.1 t, 0.02 from 9.8 s on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from armwright.robot.model import Robot
 from armwright.simulation import simulate, with_energy
 from armwright.studies.doc000_collision.setting import MISSING_LINKS, arm, reduced
 from armwright.studies.study import Claim, Item, Numbers, Picture
-from armwright.studies.study_pictures import joint_panels
+from armwright.studies.study_pictures import arm_figure, joint_panels
 from armwright.types import Array
 
 if TYPE_CHECKING:
@@ -105,6 +105,12 @@ def _picture() -> Figure:
     return joint_panels(t, shown, arm(), quantity="position [deg]", limits=(-everywhere, everywhere))
 
 
+def rest_poses() -> Figure:
+    """Draw where the fall ends, after 20 s, with the printed dynamics and with those of the tables; links of both."""
+    ends = [("as published", fall(reduced())["q"][-1]), ("correct", fall(arm())["q"][-1])]
+    return arm_figure(arm(), ends, frames="ends")
+
+
 ITEMS: tuple[Item, ...] = (
     Item(
         "3.3a",
@@ -134,6 +140,7 @@ ITEMS: tuple[Item, ...] = (
         faults=(MISSING_LINKS,),
         rule="at 15 s of the run: the pose is at rest then with the printed dynamics, and joint 5 of the other arm "
         "has no equilibrium worth the name",
+        pictures=(Picture("Fig. 3.6 of the report: where the drop test ends.", rest_poses),),
     ),
     Item(
         "3.3d",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Appendix B of 000: the printed M, C q̇ and g belong to another arm, without links 3 and 5 (000, first box)."""
+"""Appendix B of 000: the printed M, C q̇ and g belong to another arm, without links 3 and 5."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from armwright.dynamics import gravity_torque, inverse_dynamics, mass_matrix
+from armwright.dynamics import energy, gravity_torque, inverse_dynamics, mass_matrix
 from armwright.robot.model import Robot
 from armwright.studies.doc000_collision import as_published
 from armwright.studies.doc000_collision.setting import MISSING_LINKS, arm, postures, q_t, qd_t, qdd_t, reduced
@@ -97,6 +97,14 @@ def _item(name: str, title: str, text: str, names: tuple[str, ...], unit: str, r
 
 ITEMS: tuple[Item, ...] = (
     Item(
+        "3.K",
+        "kinetic energy",
+        Formula("K = ½ q̇ᵀM(q)q̇, M(q) by (3.5)", "J"),
+        lambda: as_published.kinetic_by_jacobians(arm(), q_t, qd_t),
+        lambda: energy(arm(), q_t, qd_t).kinetic,
+        rule="at a state without symmetries; ours is the sum over the links, from their velocities",
+    ),
+    Item(
         "B.arm",
         "whose dynamics are printed",
         Claim("the UR5 of the tables", "the arm of the tables"),
@@ -132,6 +140,15 @@ ITEMS: tuple[Item, ...] = (
         Numbers("0.827284", "kg m²", up_to_sign=True),
         lambda: second_harmonic(reduced()),
         lambda: second_harmonic(arm()),
+        reason=MISSING,
+        faults=(MISSING_LINKS,),
+    ),
+    Item(
+        "B.K",
+        "kinetic energy of the framework at a state",
+        Formula("Ekin = ½ q̇ᵀ M0 q̇", "J"),
+        lambda: energy(reduced(), q_t, qd_t).kinetic,
+        lambda: energy(arm(), q_t, qd_t).kinetic,
         reason=MISSING,
         faults=(MISSING_LINKS,),
     ),

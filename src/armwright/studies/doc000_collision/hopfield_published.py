@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Hopfield planner exactly as 000's code has it, its faults included (000 §3.9, §4.6, §7.12–13)."""
+"""The Hopfield planner exactly as 000's code has it, its faults included (C.2.3)."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def inputs(p: Problem) -> Array:
 
 @names_culprit
 def display(where: GridMap | ArrayLike, plan: PathPlan, start: ArrayLike, goal: ArrayLike) -> Array:
-    """Return the picture of 000 §3.9: 0 obstacle, 1 free, 2 goal, 0.75 start, 0.5 path."""
+    """Return the picture of 000 C.2.3: 0 obstacle, 1 free, 2 goal, 0.75 start, 0.5 path."""
     p = problem(where, start, goal)
     picture = inputs(p) / CLAMPED_INPUT + 1.0
     for cell in plan.path[1:-1]:

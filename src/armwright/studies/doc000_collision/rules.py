@@ -99,7 +99,7 @@ class Published(Rules):
         return run.planner(run.map, run.cell, run.goal), []
 
     def motion(self, run: GridRun, plan: PathPlan, back: list[Array]) -> Trajectory:
-        """Return splines from the desired state through the centres of the path's cells (000 §3.10–3.12)."""
+        """Return splines from the desired state through the centres of the path's cells (000 C.2.2)."""
         cells, grid = list(plan.path), run.map.grid
         if np.linalg.norm(grid.centre(cells[0]) - run.held_tool.place(run.q)) < 1e-6:
             cells = cells[1:]  # the arm is there already: a waypoint twice has no spline

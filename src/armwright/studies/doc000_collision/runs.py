@@ -5,7 +5,7 @@ The report prints neither how its table of the desired motion is read nor when a
 all figures unless another one is named: the table held, which alone explains the printed error of 1e-3 rad, and an
 alarm that ends at 0.7 f_min, which is ours. `BARE` is without that; `SPLINE` follows the spline behind the table.
 
-`tool_cylinders` is the contact model of document 000, exactly: the tool point against upright cylinders (000 §3.8).
+`tool_cylinders` is the contact model of document 000, exactly: the tool point against upright cylinders (section 7.1).
 
     v = [P_cyl,x − P_x, P_cyl,y − P_y, 0],  D = |v|
     F = −k (R − D) v/D   if D < R, else 0
@@ -26,7 +26,7 @@ from armwright.contact.detectors import norm_detector
 from armwright.errors import InputError
 from armwright.exploration.exploration_result import Exploration
 from armwright.exploration.explore_options import Budget, Sensing
-from armwright.exploration.surroundings import cylinder_forces, cylinder_table, find_world, upright_cylinders
+from armwright.exploration.surroundings import cylinder_forces, cylinder_table, upright_cylinders
 from armwright.kinematics.forward import body_poses
 from armwright.robot.model import Robot
 from armwright.robot.tree import Tree, as_tree
@@ -96,6 +96,7 @@ class RunReading(NamedTuple):
 HELD = RunReading("table held, hysteresis (ours)", "hold", 0.7)
 BARE = RunReading("table held, no hysteresis", "hold", 1.0)
 SPLINE = RunReading("spline, hysteresis (ours)", "spline", 0.7)
+READINGS = (BARE, HELD, SPLINE)
 ARMS = {"as published": reduced, "correct": arm}
 
 
@@ -110,14 +111,19 @@ class Timed(NamedTuple):
 def timed(robot: Robot, layout: str, setting: RunReading = HELD) -> Timed:
     """Return one run by the report's own rules, 50 s and 200 contacts at most."""
     began = time.perf_counter()
-    found = explore_published(
+    found = explored(robot, layout, setting)
+    return Timed(found, time.perf_counter() - began)
+
+
+def explored(robot: Robot, world: World | str, setting: RunReading) -> Exploration:
+    """Return a run by the report's own rules among other obstacles."""
+    return explore_published(
         robot,
-        layout,
+        world,
         Published(table=setting.table, place=setting.place),
         budget=LIMIT,
         sensing=Sensing(detector=norm_detector(f_min, of="wrench_ext", release=setting.release)),
     )
-    return Timed(found, time.perf_counter() - began)
 
 
 def run(robot: Robot, layout: str, setting: RunReading = HELD) -> Exploration:
@@ -146,21 +152,14 @@ def counts(robot: Robot, setting: RunReading = HELD) -> Array:
     return np.array([float(len(run(robot, w, setting).contacts)) for w in LAYOUTS])
 
 
-def depth_of_corners(robot: Robot, layout: str, setting: RunReading = HELD) -> Array:
+def depth_of_corners(found: Exploration, obstacles: tuple[Cylinder, ...]) -> Array:
     """Return the depth [m] of each marked cell's least deep corner in the obstacles; negative where a cell is cut."""
-    found = run(robot, layout, setting)
-    obstacles = cylinders_of(find_world(layout))
     grid = found.maps[0].grid
     corner = 0.5 * np.array(grid.cell_size)[:2] * np.array([(1, 1), (1, -1), (-1, 1), (-1, -1)])
     points = grid.centre(np.array(found.cells))[:, None, None, :2] + corner[:, None]
     radius = np.array([s.radius for s in obstacles])
     depth = radius - np.linalg.norm(points - np.array([s.centre[:2] for s in obstacles]), axis=-1)
     return np.asarray(depth.max(axis=2).min(axis=1))
-
-
-def marks_inside(robot: Robot) -> bool:
-    """Return whether some marked cell lies in the obstacles with all its corners: no edge of an object is in it."""
-    return any((depth_of_corners(robot, w) > 0.0).any() for w in LAYOUTS)
 
 
 class UnnoticedTouch(NamedTuple):
@@ -204,9 +203,9 @@ def spike(robot: Robot, layout: str, setting: RunReading = HELD) -> Spike:
     return Spike(float(force[top]), float(felt[top]), float(felt[off]))
 
 
-def spike_is_missed(robot: Robot) -> bool:
+def spike_is_missed(robot: Robot, setting: RunReading = HELD) -> bool:
     """Return whether F̂ shows less than a twentieth of the first peak when it happens, on both layouts."""
-    return all(spike(robot, w).felt_at_peak < 0.05 * spike(robot, w).peak for w in LAYOUTS)
+    return all(spike(robot, w, setting).felt_at_peak < 0.05 * spike(robot, w, setting).peak for w in LAYOUTS)
 
 
 def correlation(robot: Robot, layout: str, setting: RunReading = HELD) -> tuple[float, float, float]:
@@ -219,9 +218,9 @@ def correlation(robot: Robot, layout: str, setting: RunReading = HELD) -> tuple[
     return float(np.corrcoef(a, b)[0, 1]), float(np.sqrt(np.mean((a - b) ** 2))), float(a.mean())
 
 
-def follows(robot: Robot) -> bool:
+def follows(robot: Robot, setting: RunReading = HELD) -> bool:
     """Return whether the slow parts of ‖F‖ and ‖F̂‖ go together: more than half of the variance is common."""
-    return all(correlation(robot, w)[0] ** 2 > 0.5 for w in LAYOUTS)
+    return all(correlation(robot, w, setting)[0] ** 2 > 0.5 for w in LAYOUTS)
 
 
 @cache

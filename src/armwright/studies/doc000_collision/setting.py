@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 000 is about: its arm, the arm its dynamics describe, its settings and its map (000 §4, §3.10, §3.12).
+"""What 000 is about: its arm, the arm its dynamics describe, its settings and its map (Table 3.2, eq. 6.13, C.2.2).
 
 `patch` is the empty map, `START_CELL` and `GOAL_CELL` are cells of it. `step_back`, `generated` and `held_table` are
 how the report's generator steps back and hands its motion on.
@@ -60,18 +60,18 @@ def postures(count: int = 50) -> Array:
 
 Cell = tuple[int, ...]
 START_CELL, GOAL_CELL = (2, 11), (18, 7)
-SEGMENT_SAMPLES = 100  # of a segment's table (000 §3.12)
+SEGMENT_SAMPLES = 100  # of a segment's table: m of C.2.2
 
 
 def patch(*, ring: bool = True, radius: float = 0.0) -> GridMap:
-    """Return the empty 20×20 map of 000 §3.10: x = 0.0263 u + 0.1238, y = 0.0263 v − 0.2762, z = 0; cells from 1."""
+    """Return the empty 20×20 map of 000 eq. 6.13: x = 0.0263 u + 0.1238, y = 0.0263 v − 0.2762, z = 0; cells from 1."""
     grid = Grid((20, 20), np.array([0.1238, -0.2762, 0.0]), None, 0.0263, 1)
     return GridMap(grid, ring=ring, radius=radius)
 
 
 @names_culprit
 def step_back(cell: ArrayLike, velocity: ArrayLike) -> Cell:
-    """Step one cell back against the dominant axis of the velocity, then c_u ≥ 2 and no other clamp (000 §3.10).
+    """Step one cell back against the dominant axis of the velocity, then c_u ≥ 2 and no other clamp (000 C.2.2).
 
     Args:
         cell: (u, v), counted from 1.
@@ -89,12 +89,12 @@ def step_back(cell: ArrayLike, velocity: ArrayLike) -> Cell:
 
 
 def generated(rows: Array, qd0: Array | None = None, pace: float = 0.5) -> Trajectory:
-    """Return the splines of the report's generator through rows (N, n): equal times, round(N · pace) s (000 §3.12)."""
+    """Return the splines of the report's generator through rows (N, n): equal times, round(N · pace) s (000 C.2.2)."""
     return piecewise_quintic(rows, float(np.floor(pace * len(rows) + 0.5)) or 1.0, qd0=qd0)
 
 
 def held_table(motion: Trajectory, tick: float) -> Trajectory:
-    """Return a motion as 000 hands it on: a table of samples, each held until the next (000 §3.12).
+    """Return a motion as 000 hands it on: a table of samples, each held until the next (000 C.2.2).
 
     Position, velocity and acceleration are held each for itself, which no polynomial does; but a law that acts once per
     tick sees them at the ticks only. So every tick is the middle of a piece of its own, which has the held values
