@@ -19,7 +19,7 @@ from armwright.studies import run_study as recorded
 from armwright.studies import study as registry
 from armwright.studies.printed_numbers import match, read_numbers, write_value
 from armwright.studies.run_study import run_item, run_study
-from armwright.studies.study import Claim, Formula, Item, Numbers, Picture, Reading, Shown, Span, Study, Undetermined
+from armwright.studies.study import Claim, Formula, Item, Numbers, Picture, Shown, Span, Study, Supposed, Undetermined
 from armwright.studies.study_page import write_page
 from support.places import ROOT
 
@@ -53,7 +53,7 @@ def test_tolerance_comes_from_the_printed_digits(text, value, expected):
 
 def test_a_print_that_readings_disagree_about_cannot_be_determined():
     def item(*values, **more):
-        readings = tuple(Reading(f"way {k}", lambda v=v: v) for k, v in enumerate(values))
+        readings = tuple(Supposed(f"way {k}", lambda v=v: v) for k, v in enumerate(values))
         return Item("Q", "t", Numbers("3.0", "s"), readings=readings, reason="not said", **more)
 
     found = run_item(item(1.9, 3.01))

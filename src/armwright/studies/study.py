@@ -132,7 +132,7 @@ class Shown(NamedTuple):
     text: str
 
 
-class Reading(NamedTuple):
+class Supposed(NamedTuple):
     """One way to read a print that leaves something open, and what comes out of it.
 
     Attributes:
@@ -170,7 +170,7 @@ class Item:
     printed: Printed
     as_published: Compute | None = None
     correct: Compute | None = None
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[Supposed, ...] = ()
     reason: str = ""
     faults: tuple[str, ...] = ()
     rule: str = ""

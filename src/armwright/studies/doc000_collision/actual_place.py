@@ -9,7 +9,7 @@ from itertools import pairwise
 from armwright.robot.model import Robot
 from armwright.studies.doc000_collision.runs import ARMS, BARE, HELD, LAYOUTS, READINGS, SPLINE, RunReading, run
 from armwright.studies.doc000_collision.setting import arm, reduced
-from armwright.studies.study import Claim, Item, Reading, Shown
+from armwright.studies.study import Claim, Item, Shown, Supposed
 
 ACTUAL = tuple(s._replace(name=f"{s.name}, actual position", place="actual") for s in (HELD, SPLINE))
 LAST_CONTACTS = 10  # contacts at the end of a run that are examined
@@ -92,7 +92,7 @@ ITEMS: tuple[Item, ...] = (
         "7.3m",
         "with the desired position both problems are gone",
         Claim("eliminated"),
-        readings=tuple(Reading(setting.name, partial(cure, setting)) for setting in READINGS),
+        readings=tuple(Supposed(setting.name, partial(cure, setting)) for setting in READINGS),
         reason="the report says neither how its table is read nor when an alarm ends, and the claim turns on both: "
         "with the table held, as the printed error of 1e-3 rad suggests, F̂ jitters across f_min and contacts "
         "repeat unless there is a hysteresis",

@@ -38,7 +38,7 @@ from armwright.studies.doc000_collision.runs import (
 from armwright.studies.doc000_collision.setting import MISSING_LINKS, arm, reduced
 from armwright.studies.doc000_collision.snapshots import joint_errors, six_moments
 from armwright.studies.doc000_collision.wall_places import depth_notes, marks_inside
-from armwright.studies.study import Claim, Item, Picture, Reading, Shown, Span, Undetermined
+from armwright.studies.study import Claim, Item, Picture, Shown, Span, Supposed, Undetermined
 from armwright.studies.study_pictures import curves
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def each(*settings: RunReading) -> list[tuple[str, Robot, str, RunReading]]:
     ]
 
 
-def each_reading(value: Callable[[RunReading], Shown]) -> tuple[Reading, ...]:
+def each_reading(value: Callable[[RunReading], Shown]) -> tuple[Supposed, ...]:
     """Return the readings of what the report leaves open, with what a function finds of each."""
-    return tuple(Reading(setting.name, partial(value, setting)) for setting in READINGS)
+    return tuple(Supposed(setting.name, partial(value, setting)) for setting in READINGS)
 
 
 def of_both(setting: RunReading, holds: Callable[[Robot, RunReading], bool], say: Callable[[Robot, str], str]) -> Shown:

@@ -32,7 +32,7 @@ from armwright.spatial.linear import ltdl_solve
 from armwright.studies.doc001_erfd import demo
 from armwright.studies.doc001_erfd.appendix_b import UNDEFINED, Vectors, bodies, closed_forms, tabulated
 from armwright.studies.doc001_erfd.setting import F_E, QD, Q, arm, states
-from armwright.studies.study import Claim, Formula, Item, Reading, Shown
+from armwright.studies.study import Claim, Formula, Item, Shown, Supposed
 from armwright.types import Array
 
 if TYPE_CHECKING:
@@ -395,11 +395,11 @@ ITEMS: tuple[Item, ...] = (
         "wrong ones among the 154 coefficient vectors of Appendix B",
         Claim("“The vectors … are given in Appendix B”: no wrong ones", 0),
         readings=(
-            Reading(
+            Supposed(
                 "v81 = v8 a2, v91 = v9 a2, after b_212",
                 lambda: Shown(len(wrong_vectors()), f"{len(wrong_vectors(off_axis=False))} with the arm's own numbers"),
             ),
-            Reading(
+            Supposed(
                 "the four vectors with v81, v91 given the benefit of the doubt",
                 lambda: len(wrong_vectors(undefined=False)),
             ),

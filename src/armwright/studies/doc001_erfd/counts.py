@@ -20,7 +20,7 @@ from armwright.robot.parts import Actuators, Body, Joint
 from armwright.robot.tree import tree_of
 from armwright.studies.doc001_erfd.setting import QD, QDD, Q, arm
 from armwright.studies.operation_counts import TABLE_1, TABLE_2, bare, by_hand, growth, named, pair, table_1, table_2
-from armwright.studies.study import Claim, Item, Numbers, Picture, Reading, Shown, Undetermined
+from armwright.studies.study import Claim, Item, Numbers, Picture, Shown, Supposed, Undetermined
 from armwright.studies.study_pictures import curves
 from armwright.types import Array
 
@@ -299,11 +299,11 @@ ITEMS: tuple[Item, ...] = (
         "inverse dynamics in a cycle of a simulation by Walker and Orin's method 1, n = 6",
         Claim("“has to solve ID in every interpolation cycle n + 2 times”", 8),
         readings=(
-            Reading(
+            Supposed(
                 "counted as Section 3 lays it out: u′, n columns of H, u",
                 lambda: inverse_dynamics_calls(again_for_u=True),
             ),
-            Reading("what it has to: u = H q̈ + u′, as in (34)", lambda: inverse_dynamics_calls(again_for_u=False)),
+            Supposed("what it has to: u = H q̈ + u′, as in (34)", lambda: inverse_dynamics_calls(again_for_u=False)),
         ),
         reason="as laid out it is n + 2. It has to be n + 1: with H and u′ at hand u costs n² products in any method, "
         "so that to need no inverse dynamics for u is no advantage of ERFD alone",

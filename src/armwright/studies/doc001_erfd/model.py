@@ -13,7 +13,7 @@ from armwright.robot.load import load
 from armwright.studies.doc001_erfd.demo import CORRECTED, PRINTED, point, pose, segments
 from armwright.studies.doc001_erfd.fig8_listing import listing, path_moves, program
 from armwright.studies.doc001_erfd.setting import arm
-from armwright.studies.study import Claim, Item, Numbers, Reading, Undetermined
+from armwright.studies.study import Claim, Item, Numbers, Supposed, Undetermined
 from armwright.types import Array
 
 RPM = np.array([3150, 2800, 3150, 3400, 3400, 3400])
@@ -173,10 +173,10 @@ ITEMS: tuple[Item, ...] = (
         "CP moves of the listing that run",
         Claim("“the next nine are CP”", 9),
         readings=(
-            Reading(
+            Supposed(
                 "the brace before move 2 opens a comment, closed below the figure", lambda: path_moves("closed below")
             ),
-            Reading("the brace is no comment", lambda: path_moves("no comment")),
+            Supposed("the brace is no comment", lambda: path_moves("no comment")),
         ),
         reason="what a brace means in L-IRL is not said, nor that Fig. 8 shows the program of Section 8 as it was run",
         rule="by our reader of L-IRL, on the lines of the figure as they are",

@@ -23,7 +23,7 @@ from armwright.robot.load import load
 from armwright.studies.doc001_erfd import demo
 from armwright.studies.doc001_erfd.fig8_listing import program
 from armwright.studies.doc001_erfd.setting import CYCLE_SECONDS, F_E, F_E_OF_THE_PAPER, QD, QDD, Q, arm, rated_move
-from armwright.studies.study import Claim, Formula, Item, Picture, Reading, Shown, Undetermined
+from armwright.studies.study import Claim, Formula, Item, Picture, Shown, Supposed, Undetermined
 from armwright.studies.study_pictures import curves, joint_panels
 from armwright.types import Array
 
@@ -290,9 +290,9 @@ ITEMS: tuple[Item, ...] = (
         "what a saturation leaves behind",
         Claim("“produces delays in the programmed link movements”: and no more than delays"),
         readings=(
-            Reading("friction by (D.3), sent to the wished place in every cycle", lambda: settles(as_published)),
-            Reading("friction that opposes, the same", lambda: settles(opposing_friction)),
-            Reading(
+            Supposed("friction by (D.3), sent to the wished place in every cycle", lambda: settles(as_published)),
+            Supposed("friction that opposes, the same", lambda: settles(opposing_friction)),
+            Supposed(
                 "friction that opposes, only the planned speed is wished (steps 1–8)",
                 lambda: settles(opposing_friction, catch_up=False),
             ),
@@ -318,10 +318,10 @@ ITEMS: tuple[Item, ...] = (
         "motors cannot follow in some cycles of the program (Fig. A6a)",
         Claim("“for certain interpolation cycles, the actuators cannot achieve the required torques”"),
         readings=(
-            Reading("corners of moves 2–10 left sharp, f_e of the dossier", sharp_corners),
-            Reading("the program by `armwright run program`, f_e of the dossier", lambda: blended_corners(F_E)),
-            Reading("the same, f_e of the paper", lambda: blended_corners(F_E_OF_THE_PAPER)),
-            Reading("the same, no load", lambda: blended_corners(None)),
+            Supposed("corners of moves 2–10 left sharp, f_e of the dossier", sharp_corners),
+            Supposed("the program by `armwright run program`, f_e of the dossier", lambda: blended_corners(F_E)),
+            Supposed("the same, f_e of the paper", lambda: blended_corners(F_E_OF_THE_PAPER)),
+            Supposed("the same, no load", lambda: blended_corners(None)),
         ),
         reason="not reproduced. How the document's planner passes corners is not printed, and the corners decide: "
         "left sharp they take all the torque there is, blended no motor is at its limit in any cycle. Which cycles "
@@ -340,9 +340,9 @@ ITEMS: tuple[Item, ...] = (
         "joint speeds stay within their limits (Fig. A7)",
         Claim("“calculates only achievable joint velocities”"),
         readings=(
-            Reading("step 6 to the letter, new accelerations for flagged axes only", lambda: keeps_speed(literal)),
-            Reading("all accelerations from the clipped system (Full)", lambda: keeps_speed("full")),
-            Reading("those of the flagged axes solved for (Partitioned)", lambda: keeps_speed("partitioned")),
+            Supposed("step 6 to the letter, new accelerations for flagged axes only", lambda: keeps_speed(literal)),
+            Supposed("all accelerations from the clipped system (Full)", lambda: keeps_speed("full")),
+            Supposed("those of the flagged axes solved for (Partitioned)", lambda: keeps_speed("partitioned")),
         ),
         reason="the clip of step 1 binds the wish, not what step 6 makes of it. To the letter speeds are kept and "
         "torques are not (Alg1b); of the two rules that keep the torques one keeps the speeds, too",

@@ -22,7 +22,7 @@ from armwright.simulation.friction_models import FrictionModel, Stribeck
 from armwright.simulation.simulation_run import SimulateOptions
 from armwright.studies.doc002_irb140.runs import SETTLED_BAND, STILL_JOINT_BAND, settled
 from armwright.studies.doc002_irb140.setting import RUNS, K_d, K_p, arm, postures
-from armwright.studies.study import Claim, Item, Reading, Shown
+from armwright.studies.study import Claim, Item, Shown, Supposed
 from armwright.types import Array, Traced
 
 MARGINS = (5.0, 20.0)
@@ -219,7 +219,7 @@ ITEMS: tuple[Item, ...] = (
         Claim("The only difference in the simulations will be the increased time to reach steady state"),
         None,
         readings=tuple(
-            Reading(f"limits {margin:g} N m above the largest |g_i|", partial(_later, margin)) for margin in MARGINS
+            Supposed(f"limits {margin:g} N m above the largest |g_i|", partial(_later, margin)) for margin in MARGINS
         ),
         reason="the thesis gives no limits; the runs converge with all we tried, but CL1 can be quicker",
         rule="within 2 % of the steps before 20 s, and no sooner than without limits",
@@ -230,7 +230,7 @@ ITEMS: tuple[Item, ...] = (
         "rate limiters make no significant difference",
         Claim("rate limiters will not make any significant difference"),
         None,
-        readings=tuple(Reading(f"{SWING} N m in {1e3 * rise:g} ms", partial(_moves, "rise", rise)) for rise in RISES),
+        readings=tuple(Supposed(f"{SWING} N m in {1e3 * rise:g} ms", partial(_moves, "rise", rise)) for rise in RISES),
         rule=f"no curve moves by 2 % of the largest step; {SWING} N m is the largest torque step, and the thesis gives "
         "no rate but “very quickly”",
         notes=_rate_notes,
@@ -241,7 +241,7 @@ ITEMS: tuple[Item, ...] = (
         Claim("it does not really make a difference to the simulations"),
         None,
         readings=tuple(
-            Reading(f"F_v = {viscous:g} N m s/rad", partial(_moves, "viscous", viscous)) for viscous in VISCOUS
+            Supposed(f"F_v = {viscous:g} N m s/rad", partial(_moves, "viscous", viscous)) for viscous in VISCOUS
         ),
         reason="it adds to K_d = 20; the thesis gives no coefficient, and the coefficient decides",
         rule="viscous friction, as in its equation: no curve moves by 2 % of the largest step; a hundredth and a tenth "
@@ -254,8 +254,8 @@ ITEMS: tuple[Item, ...] = (
         Claim("would then require controllers with robust and adaptive properties"),
         None,
         readings=(
-            Reading("PD with the thesis's gains", partial(_misses, "no g", 0.0, 5.0)),
-            Reading(
+            Supposed("PD with the thesis's gains", partial(_misses, "no g", 0.0, 5.0)),
+            Supposed(
                 "PID, ten times these in joints 1 to 3, K_i = 300 N m/(rad s)", partial(_misses, "strong", 300.0, 20.0)
             ),
         ),

@@ -32,7 +32,7 @@ from armwright.studies.doc002_irb140.runs import (
 )
 from armwright.studies.doc002_irb140.setting import RUNS, K_d, K_p, arm, joint_curves, row_of_panels
 from armwright.studies.doc002_irb140.twin import closed_twins
-from armwright.studies.study import Claim, Item, Picture, Reading, Shown, Undetermined
+from armwright.studies.study import Claim, Item, Picture, Shown, Supposed, Undetermined
 from armwright.types import Array, Traced
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ ITEMS: tuple[Item, ...] = (
             Claim("All simulations show that the states converge to the reference in about 3 seconds"),
             None,
             readings=tuple(
-                Reading(
+                Supposed(
                     f"within {100 * band:g} %, {first:g} to {last:g} s", partial(_about_three, name, band, first, last)
                 )
                 for band, first, last in ABOUT_THREE

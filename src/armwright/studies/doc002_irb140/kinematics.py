@@ -28,7 +28,7 @@ from armwright.studies.doc002_irb140.setting import (
     q_t,
     screws,
 )
-from armwright.studies.study import Claim, Formula, Item, Numbers, Picture, Reading, Shown
+from armwright.studies.study import Claim, Formula, Item, Numbers, Picture, Shown, Supposed
 from armwright.studies.study_pictures import arm_figure
 from armwright.types import Array
 
@@ -218,8 +218,8 @@ ITEMS: tuple[Item, ...] = (
         Claim("ξ5 := ⟨−0.712, 0, 45, 0, 1, 0⟩", unit="m, 1"),
         None,
         readings=(
-            Reading("45, as our text has it", partial(_is_axis_5, 45.0)),
-            Reading("0.45, its point lost in our text", partial(_is_axis_5, 0.45)),
+            Supposed("45, as our text has it", partial(_is_axis_5, 45.0)),
+            Supposed("0.45, its point lost in our text", partial(_is_axis_5, 0.45)),
         ),
         reason="our text of the listing is a transcription that loses characters elsewhere, too; (3.32) and a[6,4] "
         "have a1 + e4 = 0.45",

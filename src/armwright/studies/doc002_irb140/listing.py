@@ -23,7 +23,7 @@ from armwright.studies.doc002_irb140.as_published import (
 )
 from armwright.studies.doc002_irb140.kinematics import AXIS_1, XI_4
 from armwright.studies.doc002_irb140.setting import a1, arm, e1, e2, e4, postures, q_t, qd_t
-from armwright.studies.study import Claim, Formula, Item, Picture, Reading, Shown
+from armwright.studies.study import Claim, Formula, Item, Picture, Shown, Supposed
 from armwright.studies.study_pictures import new_figure
 from armwright.types import Array
 
@@ -261,8 +261,8 @@ ITEMS: tuple[Item, ...] = (
         Claim("M0[2] with e1 + r5c, r4c and 0"),
         None,
         readings=(
-            Reading("0 in x, as our text has it", partial(_as_our_text, "p_2")),
-            Reading("a1 in x, lost in our text", _put_right),
+            Supposed("0 in x, as our text has it", partial(_as_our_text, "p_2")),
+            Supposed("a1 in x, lost in our text", _put_right),
         ),
         reason=f"{DAMAGED}; the link vectors give a1 in x",
     ),
@@ -272,8 +272,8 @@ ITEMS: tuple[Item, ...] = (
         Claim("m1·(e1 + r5c), m1·r4c beside m2 on the diagonal"),
         None,
         readings=(
-            Reading("m1, as our text has it", partial(_as_our_text, "m_2")),
-            Reading("m2, misread in our text", _put_right),
+            Supposed("m1, as our text has it", partial(_as_our_text, "m_2")),
+            Supposed("m2, misread in our text", _put_right),
         ),
         reason=f"{DAMAGED}; (4.75) has m2",
         notes=_doubtful_notes,

@@ -18,7 +18,7 @@ from armwright.simulation import simulate
 from armwright.studies.doc002_irb140.kinematics import wrist
 from armwright.studies.doc002_irb140.setting import PI, arm, e2, joint_curves, printed_arm, q_des, q_down, row_of_panels
 from armwright.studies.doc002_irb140.twin import run_twin
-from armwright.studies.study import Claim, Item, Picture, Reading, Shown
+from armwright.studies.study import Claim, Item, Picture, Shown, Supposed
 from armwright.types import Array
 
 if TYPE_CHECKING:
@@ -296,8 +296,8 @@ ITEMS: tuple[Item, ...] = (
         Claim("link 2 is hanging straight down, while link 4 and 6 represents a double inverted pendulum on top"),
         None,
         readings=(
-            Reading("angles of the arm that u_des holds", lambda: inverted(arm())),
-            Reading("angles of the printed matrices (3.3)–(3.8)", lambda: inverted(printed_arm())),
+            Supposed("angles of the arm that u_des holds", lambda: inverted(arm())),
+            Supposed("angles of the printed matrices (3.3)–(3.8)", lambda: inverted(printed_arm())),
         ),
         reason="at q2 = π, q3 = −π/2 of (6.7) the whole arm hangs straight down; in the printed matrices link 2 lies",
         faults=("simulation 2: an inverted pendulum described, a hanging arm given",),

@@ -18,7 +18,7 @@ from armwright.dynamics import (
 )
 from armwright.studies.doc003_rob315.inertia import J_G_as_published
 from armwright.studies.doc003_rob315.setting import PI, arm, q_f, q_i
-from armwright.studies.study import Formula, Item, Numbers, Picture, Reading
+from armwright.studies.study import Formula, Item, Numbers, Picture, Supposed
 from armwright.studies.study_pictures import curves
 from armwright.types import Array
 
@@ -164,9 +164,9 @@ ITEMS: tuple[Item, ...] = (
         Numbers("116.8160", "N m"),
         g_b_as_published,
         readings=(
-            Reading("1-norm, as the authors' public code has it", lambda: certificate("g_b").attained),
-            Reading("2-norm", lambda: certificate("g_b", 2).attained),
-            Reading("largest joint torque", lambda: certificate("g_b", np.inf).attained),
+            Supposed("1-norm, as the authors' public code has it", lambda: certificate("g_b").attained),
+            Supposed("2-norm", lambda: certificate("g_b", 2).attained),
+            Supposed("largest joint torque", lambda: certificate("g_b", np.inf).attained),
         ),
         reason="the norm is not stated, but all are larger: the grid of four points per joint (authors' public code) "
         "skips q2 = 0, the worst posture; with the 1-norm it gives the print, 13 % too low",

@@ -24,7 +24,7 @@ from armwright.studies.doc004_force.setting import (
     path,
     torque,
 )
-from armwright.studies.study import Claim, Item, Numbers, Picture, Reading, Shown
+from armwright.studies.study import Claim, Item, Numbers, Picture, Shown, Supposed
 from armwright.types import Array
 
 if TYPE_CHECKING:
@@ -157,8 +157,8 @@ ITEMS = (
         "current and torque, without and with friction",
         Claim("no linear relationship without (Figure 6.1), “clearly recognizable” with friction (Figure 6.2)"),
         readings=(
-            Reading(f"noise of {CURRENT_NOISE} A", partial(friction_makes_the_line, CURRENT_NOISE)),
-            Reading("no noise", partial(friction_makes_the_line, 0.0)),
+            Supposed(f"noise of {CURRENT_NOISE} A", partial(friction_makes_the_line, CURRENT_NOISE)),
+            Supposed("no noise", partial(friction_makes_the_line, 0.0)),
         ),
         rule=f"R² below {NO_LINE} on five joints of six without friction, larger with it on all; {PLANT}; {THIS_MANY}",
         pictures=(Picture("current and torque of joint 1, without and with friction", _picture),),
@@ -168,8 +168,8 @@ ITEMS = (
         "a straight line of torque on current gives k",
         Claim("“a linear model with offset is used to fit the data”, k_τ of (6.6)"),
         readings=(
-            Reading(f"noise of {QUIET_NOISE} A", partial(line_gives_k, QUIET_NOISE)),
-            Reading(f"noise of {CURRENT_NOISE} A", partial(line_gives_k, CURRENT_NOISE)),
+            Supposed(f"noise of {QUIET_NOISE} A", partial(line_gives_k, QUIET_NOISE)),
+            Supposed(f"noise of {CURRENT_NOISE} A", partial(line_gives_k, CURRENT_NOISE)),
         ),
         reason="“the current measurements are noisy” (6.2), how noisy is not said; noise in i flattens a line of τ on "
         "i, most on the small joints; regressing i on τ has no such error",
@@ -181,8 +181,8 @@ ITEMS = (
         "k of joint 6",
         Numbers("3.4", "N m/A"),
         readings=(
-            Reading("friction of joint 6 as chosen by hand in (6.2), 0.65", partial(k6_with, 1.0)),
-            Reading("twice that", partial(k6_with, 2.0)),
+            Supposed("friction of joint 6 as chosen by hand in (6.2), 0.65", partial(k6_with, 1.0)),
+            Supposed("twice that", partial(k6_with, 2.0)),
         ),
         reason="joint 6 carries next to no rigid-body torque: only ν/k shows, every pair fits alike, and ν was put in "
         "by hand; a known load is needed",

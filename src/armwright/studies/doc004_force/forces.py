@@ -27,7 +27,7 @@ from armwright.studies.doc004_force.setting import (
     path,
     torque,
 )
-from armwright.studies.study import Claim, Item, Reading, Shown
+from armwright.studies.study import Claim, Item, Shown, Supposed
 from armwright.types import Array
 
 PUSHES = ((3.0, (30.0, 0.0, 0.0)), (9.0, (0.0, 40.0, 0.0)), (15.0, (0.0, 0.0, 25.0)))
@@ -179,8 +179,8 @@ ITEMS = (
             "N m with friction"
         ),
         readings=(
-            Reading("estimates unfiltered", partial(friction_decides, False, False)),
-            Reading("estimates and sensor filtered alike", partial(friction_decides, False, True)),
+            Supposed("estimates unfiltered", partial(friction_decides, False, False)),
+            Supposed("estimates and sensor filtered alike", partial(friction_decides, False, True)),
         ),
         rule=f"all six errors fall; {SETTING}; {THIS_MANY}",
         notes=_notes,
@@ -193,8 +193,8 @@ ITEMS = (
             "2.1928 N m with friction"
         ),
         readings=(
-            Reading("estimates unfiltered", partial(friction_decides, True, False)),
-            Reading("estimates and sensor filtered alike", partial(friction_decides, True, True)),
+            Supposed("estimates unfiltered", partial(friction_decides, True, False)),
+            Supposed("estimates and sensor filtered alike", partial(friction_decides, True, True)),
         ),
         rule=f"all six errors fall; {SETTING}; {THIS_MANY}",
     ),
@@ -248,8 +248,8 @@ ITEMS = (
         "forces along z against those along x and y",
         Claim("“in z-direction are the most accurate for all of the force estimation methods”"),
         readings=(
-            Reading("by the mean, Table 6.1", partial(z_is_best, TABLE_MEAN)),
-            Reading("by the largest, Table 6.2", partial(z_is_best, TABLE_LARGEST)),
+            Supposed("by the mean, Table 6.1", partial(z_is_best, TABLE_MEAN)),
+            Supposed("by the largest, Table 6.2", partial(z_is_best, TABLE_LARGEST)),
         ),
         reason="which table is meant is not said; with friction the largest error along y, 27.75 N, is below that "
         "along z",
@@ -259,11 +259,11 @@ ITEMS = (
         "forces of 10 N and more along z",
         Claim("“forces ≥ 10 N are detected reliably”"),
         readings=(
-            Reading(
+            Supposed(
                 "reliably: above the mean error",
                 lambda: Shown(TABLE_MEAN["friction"][2] < 10.0, f"{TABLE_MEAN['friction'][2]} N"),
             ),
-            Reading(
+            Supposed(
                 "reliably: above the largest error",
                 lambda: Shown(TABLE_LARGEST["friction"][2] < 10.0, f"{TABLE_LARGEST['friction'][2]} N"),
             ),

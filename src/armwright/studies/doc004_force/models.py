@@ -13,7 +13,7 @@ from armwright.kinematics import analytic_jacobian, fk, jacobian
 from armwright.spatial.inertia import two_cylinders
 from armwright.spatial.poses import inverse
 from armwright.studies.doc004_force.setting import PRINTED_WAYPOINT, model
-from armwright.studies.study import Claim, Formula, Item, Numbers, Reading, Shown
+from armwright.studies.study import Claim, Formula, Item, Numbers, Shown, Supposed
 from armwright.types import Array
 
 if TYPE_CHECKING:
@@ -145,8 +145,8 @@ ITEMS = (
         "transformation from a later to an earlier frame",
         Claim("T_j^i = (T_j^i)⁻¹ if i > j"),
         readings=(
-            Reading("as our text of the thesis has it", partial(third_case, False)),
-            Reading("(T_i^j)⁻¹", partial(third_case, True)),
+            Supposed("as our text of the thesis has it", partial(third_case, False)),
+            Supposed("(T_i^j)⁻¹", partial(third_case, True)),
         ),
         reason="T = T⁻¹ cannot be meant; our text is a transcription that garbles indices elsewhere (2.2, 2.19), and "
         "the thesis never uses this case",
