@@ -309,6 +309,7 @@ def on_the_bench(cases):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_the_goal_on_the_bench_is_reached_by_every_reaction():
     on_the_bench(zip(REACTIONS, (2, 1, 0), strict=True))
 

@@ -123,6 +123,7 @@ def test_planners_are_compared_on_paths_that_are_free():
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_tiny_run_of_the_loop(tmp_path, capsys):
     pytest.importorskip("pinocchio")
     pytest.importorskip("mujoco")

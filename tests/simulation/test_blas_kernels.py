@@ -84,6 +84,7 @@ def test_isolation_changes_by_rounding_only(different):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_laws_hold_with_every_kernel(different):
     own = kernels_of(os.environ)  # with these the tests themselves run
     kinds = {name: env for name, env in different.items() if name not in (own, "Zen")}  # Zen has Haswell's
