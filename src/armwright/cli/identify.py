@@ -94,7 +94,7 @@ def identify(
     from armwright.identify.model_fit import fit
     from armwright.identify.validation import validate as leave_out
 
-    read = [_read(path, columns) for path in logs]
+    read = [read_told(path, columns) for path in logs]
     carried = _loads(read, logs, load or [])
     how = _gains(gains)
     model = fit(read, arm, gains=how, payloads=carried)
@@ -130,7 +130,8 @@ def _print_model(model: Identified) -> None:
         tell(f"armwright: {text}")
 
 
-def _read(path: Path, columns: str | None) -> Log:
+def read_told(path: Path, columns: str | None) -> Log:
+    """Read a log and tell what was dropped."""
     from armwright.identify.log_reader import read_log
 
     log = read_log(path, columns)
@@ -205,8 +206,8 @@ def feel(
     plot, report, browse = wanted.plot, wanted.report, wanted.browse
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         fail(f"{report}: expected a name that ends in .html")
-    known, read = load_model(model), _read(log, columns)
-    carried = None if payload is None else _carried(known, read, payload, columns)
+    known, read = load_model(model), read_told(log, columns)
+    carried = None if payload is None else carried_payload(known, read, payload, columns)
     felt = feel_log(known, read, payload=carried)
     if plot is not None:
         from armwright.identify.fit_report import timeline
@@ -232,7 +233,7 @@ def feel(
         show_page(report, opened=browse)
 
 
-def _carried(model: Identified, log: Log, word: str, columns: str | None) -> Array:
+def carried_payload(model: Identified, log: Log, word: str, columns: str | None) -> Array:
     """Parameters (10,) of the payload that the option names."""
     from armwright.identify.external_torque import point_mass
     from armwright.identify.payloads import payload
@@ -240,7 +241,7 @@ def _carried(model: Identified, log: Log, word: str, columns: str | None) -> Arr
     try:
         float(word.partition("@")[0])
     except ValueError:
-        found = payload(model, log if word == "log" else _read(Path(word), columns))
+        found = payload(model, log if word == "log" else read_told(Path(word), columns))
         tell(f"armwright: payload of {found.mass.cell} kg, weighed in {found.log}")
         return found.parameters
     return point_mass(model, *option_words.payload(word))

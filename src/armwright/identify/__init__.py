@@ -22,6 +22,7 @@ from armwright.identify.external_torque import (
 from armwright.identify.feeling import FeltLog, feel, feel_stream
 from armwright.identify.felt_contacts import FoundContact
 from armwright.identify.filtered_log import even_samples
+from armwright.identify.force_observability import ForceObservability, force_observability
 from armwright.identify.identified import Bands, Estimate, Identified, Load, PayloadEstimate
 from armwright.identify.instrumental import cross_check
 from armwright.identify.log_reader import Columns, read_log
@@ -37,6 +38,7 @@ __all__ = [
     "Estimate",
     "FeltLog",
     "FittedDrives",
+    "ForceObservability",
     "FoundContact",
     "Free",
     "FromTargets",
@@ -55,6 +57,7 @@ __all__ = [
     "feel_stream",
     "fit",
     "fit_current_map",
+    "force_observability",
     "learn_bands",
     "load_model",
     "payload",
