@@ -68,14 +68,14 @@ def hidden_forces(levers: Array, torques: Array) -> HiddenForces:
 
 def _farthest(A: Array) -> Array:
     """Corner (3,) of |A F| ≤ 1 that is farthest from the origin; A has full rank."""
-    found = np.zeros(3)
+    found: Array = np.zeros(3)
     for rows in combinations(range(len(A)), 3):
         corner = A[list(rows)]
         scale = float(np.prod(np.linalg.norm(corner, axis=1)))
         if abs(np.linalg.det(corner)) < FLATNESS * scale:
             continue
         for signs in product((1.0,), (1.0, -1.0), (1.0, -1.0)):  # the polytope is symmetric
-            F = np.linalg.solve(corner, signs)
+            F = np.asarray(np.linalg.solve(corner, signs), dtype=np.float64)
             if np.abs(A @ F).max() <= 1.0 + 1e-9 and found @ found < F @ F:
                 found = F
     return found
