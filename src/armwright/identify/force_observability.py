@@ -61,12 +61,12 @@ KNOWN_FRICTION_SHARE = 0.5
 class Told(NamedTuple):
     """What joints tell, (states, n) each: thresholds and smallest torques [N m], NaN where nothing was seen.
 
-    `count`: windows behind each. Row `STILL_STATE` depends on the posture and is filled in by `with_stiction`.
+    `windows`: how many are behind each. Row `STILL_STATE` depends on the posture and is filled in by `with_stiction`.
     """
 
     threshold: Array
     torque: Array
-    count: NDArray[np.int64]
+    windows: NDArray[np.int64]
 
 
 class Asked(NamedTuple):
@@ -171,7 +171,7 @@ def with_stiction(told: Told, identified: Identified, q: Array) -> Told:
     band = identified.friction.band(np.asarray(gravity_torque(identified.robot, q)))
     threshold, torque = told.threshold.copy(), told.torque.copy()
     threshold[STILL_STATE], torque[STILL_STATE] = rest * band, (rest + 1.0) * band
-    return Told(threshold, torque, told.count)
+    return Told(threshold, torque, told.windows)
 
 
 @names_culprit
@@ -299,13 +299,18 @@ def _checked(
             values[STILL_STATE] = np.inf  # a current put in by hand is no test of stiction
             out[rows] = values[part.state, np.arange(n)]
     judged = np.isfinite(limit).any(axis=1)
-    alarms = int((np.abs(own.mean) > limit).any(axis=1)[judged].sum()), int(judged.sum())
+    alarms = int(_told(own, limit)[judged].sum()), int(judged.sum())
     pushes = _pushes(identified, own, size, rng)
     tried = np.isfinite(pushes).all(axis=1)
     pushed = PushedTorque(identified, own.t[tried], pushes[tried], asked.window + SETTLED_SECONDS)
     again = windows_of(identified, logs[k], asked.window, payload=payload, pushed=pushed)
-    hits = int((np.abs(again.mean) > limit).any(axis=1)[tried].sum()), int(tried.sum())
+    hits = int(_told(again, limit)[tried].sum()), int(tried.sum())
     return alarms, hits
+
+
+def _told(windows: Windows, limit: Array) -> NDArray[np.bool_]:
+    """Whether any joint exceeds its threshold (W, n), per window (W,)."""
+    return np.asarray((np.abs(windows.mean) > limit).any(axis=1))
 
 
 def _pushes(identified: Identified, windows: Windows, size: Array, rng: np.random.Generator) -> Array:

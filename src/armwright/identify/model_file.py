@@ -152,9 +152,18 @@ def _model(content: dict[str, Any], refuse: Refuse, file: str) -> Identified:
 def _position(n: int, terms: list[dict[str, Any]] | None) -> PositionFriction | None:
     if terms is None:
         return None
-    whole, real = ("joint", "cycles"), ("sine", "cosine", "deviation", "gain")
-    numbers = [{key: int(t[key]) for key in whole} | {key: float(t[key]) for key in real} for t in terms]
-    return PositionFriction(n, tuple(PositionTerm(kind=t["kind"], **x) for t, x in zip(terms, numbers, strict=True)))
+    return PositionFriction(
+        n,
+        tuple(
+            PositionTerm(
+                int(t["joint"]),
+                str(t["kind"]),
+                int(t["cycles"]),
+                *(float(t[key]) for key in ("sine", "cosine", "deviation", "gain")),
+            )
+            for t in terms
+        ),
+    )
 
 
 def _keys(n: int) -> Check[dict[str, Any]]:

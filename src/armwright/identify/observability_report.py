@@ -103,7 +103,7 @@ def as_plain(study: ForceObservability) -> dict[str, Any]:
         "states": state_names(),
         "torque": study.told.torque,
         "threshold": study.told.threshold,
-        "windows": study.told.count,
+        "windows": study.told.windows,
         "feasible_speed": study.feasible,
         "force": tool(study.force),
         "moment": tool(study.moment),
