@@ -249,7 +249,7 @@ def test_sense_on_the_command_line(tmp_path, capsys):
     assert told["q"][1] == pytest.approx(-np.pi / 2) and len(told["torque"]) == len(told["states"]) == len(STATES)
     assert told["force"][0]["best"] > told["force"][4]["best"] > 0.0
     assert 0.0 <= told["checked"]["power"]["value"] <= 1.0
-    assert main([*words, "--false-alarms", "0.0001"]) == 2
+    assert main([*words, "--alarm-share", "0.0001"]) == 2
 
 
 # -- a real arm -------------------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def listed_in(text: str) -> list[str]:
 HELP = {  # command, option, table; what stands around the list
     ("simulate", "--law"): (choices.LAWS, r"Control law: (.*)\."),
     ("simulate", "--integrator"): (choices.INTEGRATORS, r"(.*)\."),
-    ("simulate", "--friction"): (choices.FRICTIONS, r"In place of the arm's own: (.*)\."),
+    ("simulate", "--friction-model"): (choices.FRICTIONS, r"In place of the arm's own: (.*)\."),
     ("simulate", "--out"): (choices.FORMATS, r"Recording: (.*)\."),
     ("run collision", "--observer"): (choices.OBSERVERS, r"(.*)\."),
     ("run collision", "--detector"): (choices.DETECTORS, r"(.*); the observer's own by default\."),

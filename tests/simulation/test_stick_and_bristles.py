@@ -416,19 +416,19 @@ def test_what_cannot_be_is_refused(call, words):
 
 def test_friction_on_the_command_line(capsys):
     arm = ["simulate", "ur5-kufieta-c", "--law", "zero", "--duration", "0.05", "--q0", "0,-1.57,0,0,0,0"]
-    assert main([*arm, "--integrator", "semi-implicit", "--friction", "lugre", "--json"]) == 0
+    assert main([*arm, "--integrator", "semi-implicit", "--friction-model", "lugre", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["outcome"] == "end"
-    assert main([*arm, "--integrator", "semi-implicit", "--friction", "karnopp"]) == 0
+    assert main([*arm, "--integrator", "semi-implicit", "--friction-model", "karnopp"]) == 0
     assert "friction Karnopp: viscous" in capsys.readouterr().out
     value = [word for x in ("static=30", "sigma1=1e5", "damping_speed=100") for word in ("--friction-value", x)]
-    assert main([*arm, "--integrator", "semi-implicit", "--friction", "lugre", *value]) in (0, 1)
+    assert main([*arm, "--integrator", "semi-implicit", "--friction-model", "lugre", *value]) in (0, 1)
     assert "can give energy back" in capsys.readouterr().out
     for words, answer in (
-        (["--friction", "karnopp"], "semi-implicit"),
-        (["--friction", "tyre"], "--friction tyre: choose from none, stribeck, karnopp, lugre, dahl"),
-        (["--friction-value", "zone=1"], "there is no --friction"),
-        (["--friction", "dahl", "--friction-value", "zone=1"], "no value zone"),
+        (["--friction-model", "karnopp"], "semi-implicit"),
+        (["--friction-model", "tyre"], "--friction-model tyre: choose from none, stribeck, karnopp, lugre, dahl"),
+        (["--friction-value", "zone=1"], "there is no --friction-model"),
+        (["--friction-model", "dahl", "--friction-value", "zone=1"], "no value zone"),
     ):
         assert main([*arm, *words]) == 2
         assert answer in " ".join(capsys.readouterr().err.split())

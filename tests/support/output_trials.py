@@ -42,7 +42,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("felt.png", "felt.html"),
     ),
     "sense": (
-        "sense {}/free.csv --model {}/known.json --false-alarms 0.3 --out {}/sense.png --report {}/sense.md",
+        "sense {}/free.csv --model {}/known.json --alarm-share 0.3 --out {}/sense.png --report {}/sense.md",
         ("sense.png", "sense.md"),
     ),
     "excite": ("excite planar2 --duration 2 --starts 1 --iterations 1 --out {}/moves.csv", ("moves.csv",)),

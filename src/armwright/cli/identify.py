@@ -51,9 +51,16 @@ class ModelFiles:
 
 
 @dataclass(frozen=True)
-class FrictionOptions:
-    """Friction beyond the five terms of the fit."""
+class FitOptions:
+    """What is fitted: gains, payloads, friction beyond the five terms of the fit."""
 
+    gains: Annotated[
+        str, typer.Option(metavar="targets|free|K1,K2,…", help="Drive gains: the controller's, estimated, or given.")
+    ] = "targets"
+    load: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LOG[=KG]", help="This log carries a payload, of this mass if it is known. Repeatable."),
+    ] = None
     position: Annotated[
         bool, typer.Option("--position", help="Friction against the joint angles, as far as logs left out support it.")
     ] = False
@@ -87,14 +94,7 @@ def identify(
     *,
     arm: Robot,
     logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="CSV, Parquet, MCAP or NPZ files.")],
-    gains: Annotated[
-        str, typer.Option(metavar="targets|free|K1,K2,…", help="Drive gains: the controller's, estimated, or given.")
-    ] = "targets",
-    load: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LOG[=KG]", help="This log carries a payload, of this mass if it is known. Repeatable."),
-    ] = None,
-    friction: FrictionOptions,
+    asked: FitOptions,
     wanted: ModelFiles,
     validate: Annotated[
         bool, typer.Option("--validate", help="Leave one log out after another and judge on it.")
@@ -110,10 +110,10 @@ def identify(
     from armwright.identify.validation import validate as leave_out
 
     read = [read_told(path, columns) for path in logs]
-    carried = _loads(read, logs, load or [])
-    how = _gains(gains)
+    carried = _loads(read, logs, asked.load or [])
+    how = _gains(asked.gains)
     model = fit(read, arm, gains=how, payloads=carried)
-    if friction.position:
+    if asked.position:
         from armwright.identify.position_selection import fit_position_friction
 
         model = fit_position_friction(model, read, payloads=_on_tool(model, read, carried))
@@ -125,7 +125,7 @@ def identify(
         write_file(wanted.sheet, model.robot.to_sheet())
     if wanted.report is not None:
         write_file(wanted.report, markdown(model, held))
-    followed = _followed(model, read, [read_told(path, columns) for path in friction.adapt or []])
+    followed = _followed(model, read, [read_told(path, columns) for path in asked.adapt or []])
     if json:
         left = [{"log": h.log, "error": h.error, "controller": h.controller, "floor": h.floor} for h in held]
         say_json(summary(model) | {"left_out": left, "adapted": [seen.as_plain() for seen in followed]})

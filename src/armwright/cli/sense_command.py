@@ -29,7 +29,7 @@ class SenseFiles:
 class SenseOptions:
     """What counts as told."""
 
-    false_alarms: Annotated[
+    alarm_share: Annotated[
         float, typer.Option(help="Share of windows that may tell a contact that is none.", min=0.0, max=1.0)
     ] = 0.05
     power: Annotated[
@@ -74,7 +74,7 @@ def sense(
         known,
         read,
         q=None if asked.q0 is None else option_words.configuration(asked.q0, known.robot, "--q0"),
-        false_alarms=asked.false_alarms,
+        false_alarms=asked.alarm_share,
         power=asked.power,
         window=asked.window,
         payload=None if payload is None else carried_payload(known, read[0], payload, columns),

@@ -76,12 +76,14 @@ class PlantOptions:
     law_ignores_payload: Annotated[
         bool, typer.Option("--law-ignores-payload", help="The law does not know the load.")
     ] = False
-    friction: Annotated[
+    friction_model: Annotated[
         str | None, typer.Option(metavar="MODEL", help=f"In place of the arm's own: {names_of(FRICTIONS)}.")
     ] = None
     friction_value: Annotated[
         list[str] | None,
-        typer.Option(help="Of --friction: name=value or name=v1,v2,…; may be repeated. The arm's own by default."),
+        typer.Option(
+            help="Of --friction-model: name=value or name=v1,v2,…; may be repeated. The arm's own by default."
+        ),
     ] = None
     motors: Annotated[bool, typer.Option("--motors", help="Torque and speed limits of the arm's motors act.")] = False
     limits: Annotated[str, typer.Option(help="At joint limits: record, clamp or stop.")] = "record"
@@ -285,14 +287,17 @@ def _drive(arm: Robot) -> Drive:
 def _friction(arm: Robot, plant: PlantOptions, at: Array) -> FrictionModel | None:
     """Return the friction model by its name, with the arm's own values where none are given."""
     given = option_words.gains(plant.friction_value or [], "--friction-value")
-    if plant.friction is None:
+    if plant.friction_model is None:
         if given:
-            fail("--friction-value: there is no --friction")
+            fail("--friction-value: there is no --friction-model")
         return None
     from armwright.simulation import friction_of
 
-    FRICTIONS.check(plant.friction, lambda valid: CommandError(f"--friction {plant.friction}: choose from {valid}"))
-    return friction_of(arm, plant.friction, at, **given)
+    FRICTIONS.check(
+        plant.friction_model,
+        lambda valid: CommandError(f"--friction-model {plant.friction_model}: choose from {valid}"),
+    )
+    return friction_of(arm, plant.friction_model, at, **given)
 
 
 def _sensors(noise: str | None) -> JointSensors | None:
