@@ -4,7 +4,7 @@
 import numpy as np
 
 import armwright as aw
-from armwright.identify import Known, Log, feel, fit, learn_bands, predict_currents, with_bands
+from armwright.identify import Known, Log, feel, fit, force_observability, learn_bands, predict_currents, with_bands
 
 # --- logs: of a simulated UR5 here; yours come from read_log("run.csv")
 arm, gains = aw.load("ur5-kufieta-c"), np.full(6, 11.0)
@@ -33,3 +33,9 @@ for contact in felt.contacts:
 
 print("error of the predicted currents [%]:", np.round(100 * predict_currents(model, recorded(2)).error, 1))
 print("undetermined by this log:", ", ".join(model.undetermined) or "nothing")
+
+# --- how small a contact could be: standing, and moving at 0.2 rad/s or more
+study = force_observability(model, [recorded(seed) for seed in (3, 4)])
+still, moving = study.force[0], study.force[5]
+print(f"smallest force at the tool, standing: {still.best:.0f} to {still.worst:.0f} N, by its direction")
+print(f"moving: {moving.best:.1f} to {moving.worst:.1f} N")

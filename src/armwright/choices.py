@@ -360,6 +360,21 @@ INTEGRATORS = Choices(
 )
 """`Integrator` of `simulate`."""
 
+FRICTIONS = Choices(
+    "friction",
+    {
+        "none": _at("simulation", "friction_models", "Frictionless", "no friction at all"),
+        "stribeck": _at("simulation", "friction_models", "Stribeck", "dry friction that falls with speed"),
+        "karnopp": _at(
+            "simulation", "karnopp_friction", "Karnopp", "holds joints in a zone of small speeds", "004 eq. 3.15"
+        ),
+        "lugre": _at("simulation", "bristle_friction", "LuGre", "bristles that bend before they slide"),
+        "dahl": _at("simulation", "bristle_friction", "Dahl", "hysteresis of a gear, as identification finds it"),
+    },
+    "armwright.frictions",
+)
+"""Class or function of values → `FrictionModel` of `simulate`; `friction_of` fills in what the robot knows."""
+
 FORMATS = Choices(
     "format",
     {
@@ -384,6 +399,7 @@ TABLES = {
     "Kinds of campaigns": KINDS,
     "Engines of campaigns": ENGINES,
     "Integrators": INTEGRATORS,
+    "Friction models": FRICTIONS,
     "Formats of recordings": FORMATS,
 }
 """All tables by title, as the documentation shows them."""

@@ -52,6 +52,7 @@ def test_rooms_use_the_tables_under_their_public_names():
     assert planning.GRID_PLANNERS is choices.GRID_PLANNERS
     assert planning.JOINT_PLANNERS is choices.JOINT_PLANNERS
     assert simulation.INTEGRATORS is choices.INTEGRATORS
+    assert simulation.FRICTIONS is choices.FRICTIONS
     assert kind.KINDS is choices.KINDS
     assert tuple(language.name for language in LANGUAGES) == choices.LANGUAGES.names
     assert {name: found.name for name, found in choices.INTEGRATORS.items()} == {n: n for n in choices.INTEGRATORS}
@@ -75,6 +76,7 @@ def listed_in(text: str) -> list[str]:
 HELP = {  # command, option, table; what stands around the list
     ("simulate", "--law"): (choices.LAWS, r"Control law: (.*)\."),
     ("simulate", "--integrator"): (choices.INTEGRATORS, r"(.*)\."),
+    ("simulate", "--friction-model"): (choices.FRICTIONS, r"In place of the arm's own: (.*)\."),
     ("simulate", "--out"): (choices.FORMATS, r"Recording: (.*)\."),
     ("run collision", "--observer"): (choices.OBSERVERS, r"(.*)\."),
     ("run collision", "--detector"): (choices.DETECTORS, r"(.*); the observer's own by default\."),

@@ -94,6 +94,6 @@ def test_every_command_about_a_robot_lets_one_choose_chain_and_verdict(info, cap
     assert main([*words, "--help"]) == 0
     out = capsys.readouterr().out
     assert "--json" in out
-    about_a_robot = name not in ("robots", "reproduce", "bench", "show_program", "feel")
+    about_a_robot = name not in ("robots", "reproduce", "bench", "show_program", "feel", "sense")
     for option in ("--implausible", "--base", "--tip"):
         assert (option in out) == about_a_robot

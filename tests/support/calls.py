@@ -161,6 +161,11 @@ CALLS = {
         simulation.LuGre,
         dict.fromkeys(("sigma0", "sigma1", "sigma2", "coulomb", "static"), 1.0) | {"stribeck_speed": 0.1},
     ),
+    "simulation.Karnopp": (simulation.Karnopp, {"viscous": 0.1, "coulomb": 1.0, "static": 1.0, "zone": 0.1}),
+    "simulation.friction_of": (
+        simulation.friction_of,
+        {"robot": PLANAR, "name": "karnopp", "q": TWO, "coulomb": 1.0},
+    ),
     "simulation.JointSensors": (simulation.JointSensors, {"position_noise": 0.1, "delay": 1, "every": 1}),
     "simulation.Drive": (simulation.Drive, {"gear": np.eye(2), "torque_limit": 1.0, "speed_limit": 1.0}),
     "simulation.drive_of": (simulation.drive_of, {"robot": PLANAR, "time_constant": 0.1}),

@@ -41,6 +41,10 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
         "feel {}/log.csv --model {}/known.json --plot {}/felt.png --report {}/felt.html",
         ("felt.png", "felt.html"),
     ),
+    "sense": (
+        "sense {}/free.csv --model {}/known.json --alarm-share 0.3 --out {}/sense.png --report {}/sense.md",
+        ("sense.png", "sense.md"),
+    ),
     "excite": ("excite planar2 --duration 2 --starts 1 --iterations 1 --out {}/moves.csv", ("moves.csv",)),
     "show": ("show planar2 --draw {}/arm.png", ("arm.png",)),
     "program": (
@@ -59,13 +63,14 @@ def prepare(folder: Path, names: list[str]) -> None:
     """Lay down what the commands read."""
     from support.simulated_logs import gear_friction, sheet_of, simulated_log, true_arm
 
-    if {"identify", "feel"} & set(names):
-        log = simulated_log(true_arm(), gear_friction(6), np.full(6, 11.0), 8.0, noise=0.02)
+    if {"identify", "feel", "sense"} & set(names):
         head = ["t", *(f"{s}_{j}" for s in ("q", "qd", "current") for j in range(6))]
-        rows = np.concatenate([log.t[:, None], log.q, log.qd, log.current], axis=1)
-        np.savetxt(folder / "log.csv", rows, delimiter=",", header=",".join(head), comments="", fmt="%.7f")
+        for name, seconds in (("log", 8.0), *([("free", 40.0)] if "sense" in names else [])):
+            log = simulated_log(true_arm(), gear_friction(6), np.full(6, 11.0), seconds, noise=0.02)
+            rows = np.concatenate([log.t[:, None], log.q, log.qd, log.current], axis=1)
+            np.savetxt(folder / f"{name}.csv", rows, delimiter=",", header=",".join(head), comments="", fmt="%.7f")
         (folder / "arm.toml").write_text(sheet_of().to_sheet())
-    if "feel" in names:
+    if {"feel", "sense"} & set(names):
         words = COMMANDS["identify"][0].replace("model.json", "known.json").replace("{}", str(folder))
         assert run(words.split())[0] == 0
     if "program" in names:

@@ -11,6 +11,7 @@ import typer
 
 from armwright import __version__
 from armwright.cli import bench, compare, describe, export, identify, program_command, reproduce, studio, tour
+from armwright.cli import sense_command as sense
 from armwright.cli import simulate_command as simulate
 from armwright.cli.campaign import app as campaigns
 from armwright.cli.failures import CommandError, guarded, outcome, report
@@ -42,6 +43,7 @@ for command in (
     simulate.simulate,
     identify.identify,
     identify.feel,
+    sense.sense,
     identify.excite,
     reproduce.reproduce,
     studio.studio,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from armwright.identify.drive_gains import Gains
     from armwright.identify.feeling import FeltLog
     from armwright.identify.felt_contacts import FoundContact
+    from armwright.identify.friction_over_time import FrictionOverTime
     from armwright.identify.identified import Identified, Load, PayloadEstimate
     from armwright.identify.validation import Held
     from armwright.robot.model import Robot
@@ -47,6 +48,26 @@ class ModelFiles:
     out: Annotated[Path | None, out_option("FILE.json", "The model, for `armwright feel`.")] = None
     sheet: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="The arm as a sheet.")] = None
     report: Annotated[Path | None, report_option("FILE.md", "The whole report as Markdown.")] = None
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What is fitted: gains, payloads, friction beyond the five terms of the fit."""
+
+    gains: Annotated[
+        str, typer.Option(metavar="targets|free|K1,K2,…", help="Drive gains: the controller's, estimated, or given.")
+    ] = "targets"
+    load: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LOG[=KG]", help="This log carries a payload, of this mass if it is known. Repeatable."),
+    ] = None
+    position: Annotated[
+        bool, typer.Option("--position", help="Friction against the joint angles, as far as logs left out support it.")
+    ] = False
+    adapt: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="LOG", help="Follow the friction of this log over time, without contact. Repeatable."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -73,13 +94,7 @@ def identify(
     *,
     arm: Robot,
     logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="CSV, Parquet, MCAP or NPZ files.")],
-    gains: Annotated[
-        str, typer.Option(metavar="targets|free|K1,K2,…", help="Drive gains: the controller's, estimated, or given.")
-    ] = "targets",
-    load: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LOG[=KG]", help="This log carries a payload, of this mass if it is known. Repeatable."),
-    ] = None,
+    asked: FitOptions,
     wanted: ModelFiles,
     validate: Annotated[
         bool, typer.Option("--validate", help="Leave one log out after another and judge on it.")
@@ -94,10 +109,14 @@ def identify(
     from armwright.identify.model_fit import fit
     from armwright.identify.validation import validate as leave_out
 
-    read = [_read(path, columns) for path in logs]
-    carried = _loads(read, logs, load or [])
-    how = _gains(gains)
+    read = [read_told(path, columns) for path in logs]
+    carried = _loads(read, logs, asked.load or [])
+    how = _gains(asked.gains)
     model = fit(read, arm, gains=how, payloads=carried)
+    if asked.position:
+        from armwright.identify.position_selection import fit_position_friction
+
+        model = fit_position_friction(model, read, payloads=_on_tool(model, read, carried))
     model = with_bands(model, learn_bands(model, read, payloads=_on_tool(model, read, carried)))
     held: tuple[Held, ...] = leave_out(read, arm, gains=how, payloads=carried) if validate else ()
     if wanted.out is not None:
@@ -106,23 +125,46 @@ def identify(
         write_file(wanted.sheet, model.robot.to_sheet())
     if wanted.report is not None:
         write_file(wanted.report, markdown(model, held))
+    followed = _followed(model, read, [read_told(path, columns) for path in asked.adapt or []])
     if json:
         left = [{"log": h.log, "error": h.error, "controller": h.controller, "floor": h.floor} for h in held]
-        say_json(summary(model) | {"left_out": left})
+        say_json(summary(model) | {"left_out": left, "adapted": [seen.as_plain() for seen in followed]})
         return
     _print_model(model)
+    for seen in followed:
+        head = ["joint", "Coulomb N m, fit", "at the end", "viscous, fit", "at the end", "residual N m, fit", "adapted"]
+        table(f"{seen.log}: friction followed", head, seen.rows([joint.name for joint in arm.joints]))
     if held:
         names = [joint.name for joint in arm.joints]
         table("left out, error in % of the current", ["log", "", *names], held_rows(held), left=2)
 
 
+def _followed(model: Identified, training: list[Log], logs: list[Log]) -> list[FrictionOverTime]:
+    """Follow the friction of logs; the training logs without load tell what the model leaves."""
+    from armwright.identify.friction_over_time import friction_over_time, friction_unspanned
+
+    if not logs:
+        return []
+    loaded = {p.log for p in model.payloads}
+    free = [log for log in training if log.name not in loaded]
+    if not free:
+        fail("--adapt: every log carries a load; one without is needed to tell what the model leaves")
+    unspanned = friction_unspanned(model, free)
+    return [friction_over_time(model, log, unspanned=unspanned) for log in logs]
+
+
 def _print_model(model: Identified) -> None:
     from armwright.identify.fit_report import joint_rows
     from armwright.identify.gear_friction import TERMS
+    from armwright.identify.position_friction import position_rows
 
     table(f"{model.robot.name}, two deviations", ["joint", "gain N m/A", *TERMS, "residual A"], joint_rows(model))
     for p in model.payloads:
         say(f" {p.mass.cell} kg at {', '.join(e.cell for e in p.com)} m of the tool's link", lead=f"{p.log}:")
+    if model.position is not None and model.position.terms:
+        names = [joint.name for joint in model.robot.joints]
+        head = ["joint", "kind", "cycles a turn", "amplitude N m", "gain on logs left out, %"]
+        table("friction against position", head, position_rows(model.position, names), left=2)
     say(f"{len(model.base)} base parameters, condition {model.condition:.0f}; --report lists them")
     if model.undetermined:
         say(", ".join(model.undetermined), lead="undetermined: ")
@@ -130,7 +172,8 @@ def _print_model(model: Identified) -> None:
         tell(f"armwright: {text}")
 
 
-def _read(path: Path, columns: str | None) -> Log:
+def read_told(path: Path, columns: str | None) -> Log:
+    """Read a log and tell what was dropped."""
     from armwright.identify.log_reader import read_log
 
     log = read_log(path, columns)
@@ -205,8 +248,8 @@ def feel(
     plot, report, browse = wanted.plot, wanted.report, wanted.browse
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         fail(f"{report}: expected a name that ends in .html")
-    known, read = load_model(model), _read(log, columns)
-    carried = None if payload is None else _carried(known, read, payload, columns)
+    known, read = load_model(model), read_told(log, columns)
+    carried = None if payload is None else carried_payload(known, read, payload, columns)
     felt = feel_log(known, read, payload=carried)
     if plot is not None:
         from armwright.identify.fit_report import timeline
@@ -232,7 +275,7 @@ def feel(
         show_page(report, opened=browse)
 
 
-def _carried(model: Identified, log: Log, word: str, columns: str | None) -> Array:
+def carried_payload(model: Identified, log: Log, word: str, columns: str | None) -> Array:
     """Parameters (10,) of the payload that the option names."""
     from armwright.identify.external_torque import point_mass
     from armwright.identify.payloads import payload
@@ -240,7 +283,7 @@ def _carried(model: Identified, log: Log, word: str, columns: str | None) -> Arr
     try:
         float(word.partition("@")[0])
     except ValueError:
-        found = payload(model, log if word == "log" else _read(Path(word), columns))
+        found = payload(model, log if word == "log" else read_told(Path(word), columns))
         tell(f"armwright: payload of {found.mass.cell} kg, weighed in {found.log}")
         return found.parameters
     return point_mass(model, *option_words.payload(word))

@@ -262,22 +262,22 @@ def waypoints(path: Path, robot: Robot) -> Trajectory:
         raise InputError(f"{path}: {error}") from error
 
 
-def gains(words: Sequence[str]) -> dict[str, Any]:
-    """Read 'name=value' words: a number, numbers separated by commas, true, false, or a word."""
+def gains(words: Sequence[str], option: str = "--gain") -> dict[str, Any]:
+    """Read 'name=value' words of an option: a number, numbers separated by commas, true, false, or a word."""
     out: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
         name, value = name.strip(), value.strip()
         if not (equals and name.isidentifier() and value):
-            raise InputError(f"--gain {word!r}: expected name=value, such as kp=100 or kp=50,50,20")
+            raise InputError(f"{option} {word!r}: expected name=value, such as kp=100 or kp=50,50,20")
         if name in out:
-            raise InputError(f"--gain {name}: given twice")
+            raise InputError(f"{option} {name}: given twice")
         if value in ("true", "false"):
             out[name] = value == "true"
         elif value.replace("_", "").replace("-", "").isalpha():
             out[name] = value
         else:
-            values = numbers(value, f"--gain {word!r}")
+            values = numbers(value, f"{option} {word!r}")
             out[name] = values[0] if len(values) == 1 else np.array(values)
     return out
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.choices import FORMATS, INTEGRATORS, LAWS
+from armwright.choices import FORMATS, FRICTIONS, INTEGRATORS, LAWS
 from armwright.cli import option_words
 from armwright.cli.failures import CommandError, error_object, fail
 from armwright.cli.option_groups import arm_command
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from armwright.motion import Trajectory
     from armwright.recording import Recording
     from armwright.robot.model import Robot
-    from armwright.simulation import Drive, JointSensors
+    from armwright.simulation import Drive, FrictionModel, JointSensors
     from armwright.types import Array
 
 VIEWS = ("joints", "errors", "torques", "velocity", "energy", "tool")
@@ -77,6 +77,15 @@ class PlantOptions:
     law_ignores_payload: Annotated[
         bool, typer.Option("--law-ignores-payload", help="The law does not know the load.")
     ] = False
+    friction_model: Annotated[
+        str | None, typer.Option(metavar="MODEL", help=f"In place of the arm's own: {names_of(FRICTIONS)}.")
+    ] = None
+    friction_value: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of --friction-model: name=value or name=v1,v2,…; may be repeated. The arm's own by default."
+        ),
+    ] = None
     motors: Annotated[bool, typer.Option("--motors", help="Torque and speed limits of the arm's motors act.")] = False
     limits: Annotated[str, typer.Option(help="At joint limits: record, clamp or stop.")] = "record"
     noise: Annotated[str | None, typer.Option(metavar="RAD,RAD/S", help="Of the encoders, standard deviation.")] = None
@@ -143,6 +152,7 @@ def simulate(
         "sensors": _sensors(plant.noise),
         "wrench": wrench_of(met, loaded),
         "monitors": observers_of(met, chosen, model, at, control.rate),
+        "friction": _friction(arm, plant, at),
     }
     began, ending = time.perf_counter(), None
     stream = _stream_for(wanted.out)
@@ -282,6 +292,22 @@ def _drive(arm: Robot) -> Drive:
     return drive_of(arm)
 
 
+def _friction(arm: Robot, plant: PlantOptions, at: Array) -> FrictionModel | None:
+    """Return the friction model by its name, with the arm's own values where none are given."""
+    given = option_words.gains(plant.friction_value or [], "--friction-value")
+    if plant.friction_model is None:
+        if given:
+            fail("--friction-value: there is no --friction-model")
+        return None
+    from armwright.simulation import friction_of
+
+    FRICTIONS.check(
+        plant.friction_model,
+        lambda valid: CommandError(f"--friction-model {plant.friction_model}: choose from {valid}"),
+    )
+    return friction_of(arm, plant.friction_model, at, **given)
+
+
 def _sensors(noise: str | None) -> JointSensors | None:
     if noise is None:
         return None
@@ -341,6 +367,19 @@ def write(recording: Recording, wanted: SimulationFiles, quiet: bool) -> list[st
     return [str(file) for file in files]
 
 
+def _friction_words(friction: dict[str, Any]) -> str:
+    """Name the friction model with its values, and say if it can give energy back."""
+    values = [
+        f"{name} {', '.join(f'{v:.4g}' for v in (value if isinstance(value, list) else [value]))}"
+        for name, value in friction.items()
+        if name not in ("model", "passive")
+    ]
+    said = f"friction {friction['model']}: {' · '.join(values) or 'none'}"
+    if not friction.get("passive", True):
+        said += " (these values can give energy back: take --friction-value damping_speed=… smaller or sigma2=… larger)"
+    return said
+
+
 def print_summary(recording: Recording, took: float) -> None:
     """Print one row a joint and a few lines about the whole run."""
     figures, settings, names = recording.summary(), recording.settings, recording.labels("q")
@@ -362,6 +401,8 @@ def print_summary(recording: Recording, took: float) -> None:
         f"{figures['duration']:g} s simulated in {took:.3g} s, compiling included · {settings.get('integrator')}, "
         f"{acts} · {figures['samples']} samples · outcome: {recording.outcome}"
     )
+    if settings.get("friction"):
+        say(_friction_words(settings["friction"]))
     if "energy_end" in figures:
         change = figures["energy_end"] - figures["energy_start"]
         say(f"energy {figures['energy_start']:.4g} → {figures['energy_end']:.4g} J ({change:+.4g} J)")

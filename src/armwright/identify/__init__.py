@@ -22,12 +22,16 @@ from armwright.identify.external_torque import (
 from armwright.identify.feeling import FeltLog, feel, feel_stream
 from armwright.identify.felt_contacts import FoundContact
 from armwright.identify.filtered_log import even_samples
+from armwright.identify.force_observability import ForceObservability, force_observability
+from armwright.identify.friction_over_time import FrictionOverTime, friction_over_time
 from armwright.identify.identified import Bands, Estimate, Identified, Load, PayloadEstimate
 from armwright.identify.instrumental import cross_check
 from armwright.identify.log_reader import Columns, read_log
 from armwright.identify.model_file import load_model, save_model
 from armwright.identify.model_fit import fit, refit_friction
 from armwright.identify.payloads import payload
+from armwright.identify.position_friction import PositionFriction
+from armwright.identify.position_selection import fit_position_friction
 from armwright.identify.validation import Prediction, predict_currents, validate
 from armwright.packages import former_names
 
@@ -37,14 +41,17 @@ __all__ = [
     "Estimate",
     "FeltLog",
     "FittedDrives",
+    "ForceObservability",
     "FoundContact",
     "Free",
+    "FrictionOverTime",
     "FromTargets",
     "Identified",
     "Known",
     "Load",
     "Log",
     "PayloadEstimate",
+    "PositionFriction",
     "Prediction",
     "Residual",
     "cross_check",
@@ -55,6 +62,9 @@ __all__ = [
     "feel_stream",
     "fit",
     "fit_current_map",
+    "fit_position_friction",
+    "force_observability",
+    "friction_over_time",
     "learn_bands",
     "load_model",
     "payload",

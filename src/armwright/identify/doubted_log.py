@@ -12,7 +12,7 @@ friction are the model's, and may be wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -38,6 +38,10 @@ TURNING = 0.01
 """Speed [rad/s] at which friction has turned its sign."""
 BEGIN = 1.0
 """Time [s] in which the observer begins, which teaches nothing about noise."""
+
+
+LogSignals = Callable[["Identified", "Log"], "tuple[Array, Array, Array, Array]"]
+"""From a model and a log to even times (T,), q, q̇ and the torque (1, T, n) that the filter's arm is told."""
 
 
 class LoadOverTime(NamedTuple):
@@ -73,23 +77,36 @@ def load_over_time(identified: Identified, log: Log, unspanned: Unspanned) -> Lo
     """
     dt = 1.0 / OBSERVER_RATE
     sample = sample_ticks(dt) * dt
-    doubt = DoubtFilter(_arm(identified), unspanned=unspanned, doubts=IDENTIFIED_DOUBTS, sample=sample)
-    mass, std = DoubtWatch(doubt, dt, LOG_OBSERVER_GAIN).run(*_signals(identified, log), None).load[0].T
+    doubt = DoubtFilter(log_arm(identified), unspanned=unspanned, doubts=IDENTIFIED_DOUBTS, sample=sample)
+    mass, std = DoubtWatch(doubt, dt, LOG_OBSERVER_GAIN).run(*log_signals(identified, log), None).load[0].T
     return LoadOverTime(sample * np.arange(1.0, len(mass) + 1.0), mass, std)
 
 
-def log_unspanned(identified: Identified, logs: Sequence[Log]) -> Unspanned:
-    """Return what the model leaves on logs without load and contact, per joint."""
+def log_unspanned(
+    identified: Identified,
+    logs: Sequence[Log],
+    *,
+    doubts: Doubts = IDENTIFIED_DOUBTS,
+    signals: LogSignals | None = None,
+) -> Unspanned:
+    """Return what the model leaves on logs without load and contact, per joint.
+
+    Args:
+        identified: the model.
+        logs: without load and contact.
+        doubts: how wrong the model may be.
+        signals: how a log is read, `log_signals` by default.
+    """
     if not logs:
         raise InputError("log unspanned: no logs given")
-    robot, dt, left, still = _arm(identified), 1.0 / OBSERVER_RATE, [], []
+    robot, dt, left, still = log_arm(identified), 1.0 / OBSERVER_RATE, [], []
     ticks = sample_ticks(dt)
     begin = round(BEGIN / (ticks * dt))
     for log in logs:
-        signals = _signals(identified, log)
-        doubt = DoubtFilter(robot, doubts=IDENTIFIED_DOUBTS, sample=ticks * dt)
-        stood = DoubtWatch(doubt, dt, LOG_OBSERVER_GAIN).run(*signals, None).still
-        e = residual_with(robot, doubt.theta, dt, LOG_OBSERVER_GAIN, *signals)
+        read = (signals or log_signals)(identified, log)
+        doubt = DoubtFilter(robot, doubts=doubts, sample=ticks * dt)
+        stood = DoubtWatch(doubt, dt, LOG_OBSERVER_GAIN).run(*read, None).still
+        e = residual_with(robot, doubt.theta, dt, LOG_OBSERVER_GAIN, *read)
         count = stood.shape[1]
         means = e[:, : count * ticks].reshape(1, count, ticks, robot.n).mean(axis=2)
         left.append(means[:, begin:])
@@ -97,15 +114,16 @@ def log_unspanned(identified: Identified, logs: Sequence[Log]) -> Unspanned:
     return learned_unspanned(left, still, ticks * dt)
 
 
-def _arm(identified: Identified) -> Robot:
+def log_arm(identified: Identified) -> Robot:
+    """Return the identified arm with the viscous and Coulomb friction that the filter may doubt."""
     c = np.maximum(identified.friction.coefficients, 0.0)
     return identified.robot.with_friction(c[:, 0], c[:, 2])
 
 
-def _signals(identified: Identified, log: Log) -> tuple[Array, Array, Array, Array]:
+def log_signals(identified: Identified, log: Log) -> tuple[Array, Array, Array, Array]:
     """Return even times from 0 (T,), and q, q̇ and the torque less what friction has besides (1, T, n) each."""
     check_log(log, identified.robot)
     t, q, qd, current = Evenly(OBSERVER_RATE).push(log.t, log.q, log.qd, log.current)
-    tau, c = current * identified.gains, identified.friction.coefficients
+    tau, c = identified.motor_torque(q, qd, current), identified.friction.coefficients
     besides = c[:, 1] * qd * np.abs(qd) + c[:, 3] * np.tanh(qd / TURNING) * np.abs(tau) + c[:, 4]
     return t - t[0], q[None], qd[None], (tau - besides)[None]

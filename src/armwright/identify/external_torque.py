@@ -39,6 +39,7 @@ from armwright.identify.identified import (
     payload_parameters,
 )
 from armwright.identify.log_checks import check_log
+from armwright.identify.position_friction import filtered_torque
 from armwright.kinematics import condition_number
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def residuals(
     """
     check_log(log, identified.robot)
     ticking = Ticking(observer_of(identified, gain), carrying(identified, payload), OBSERVER_RATE)
-    t, q, out = ticking.push(log.t, log.q, log.qd, log.current * identified.gains)
+    t, q, out = ticking.push(log.t, log.q, log.qd, identified.motor_torque(log.q, log.qd, log.current))
     return Residual(t, out["tau_ext"], q, _settled(t, out["resting"] > 0.0))
 
 
@@ -299,6 +300,8 @@ def direct_residuals(
     ]
     q = np.concatenate([piece.q for piece in prepared.pieces])
     t, tau, moving = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if friction and identified.position is not None:
+        tau = tau + filtered_torque(identified.position, prepared)
     return Residual(t, tau, q, moving)
 
 

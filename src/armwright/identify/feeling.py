@@ -79,7 +79,8 @@ class Feeler:
             raise InputError(
                 f"feel: {len(stamps)} stamps, but {', '.join(str(len(p)) for p in parts)} rows of q, qd, i"
             )
-        ticks, at, out = self._ticking.push(stamps, parts[0], parts[1], parts[2] * self.identified.gains)
+        tau = self.identified.motor_torque(*parts)
+        ticks, at, out = self._ticking.push(stamps, parts[0], parts[1], tau)
         alarm = out["alarm"] > 0.0
         return Ticks(ticks, at, out["tau_ext"], out["band"], out["level"], alarm, out["resting"])
 

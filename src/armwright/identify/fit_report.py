@@ -15,6 +15,7 @@ import numpy as np
 
 from armwright.identify.gear_friction import TERMS
 from armwright.identify.identified import Estimate, Identified
+from armwright.identify.position_friction import position_rows
 from armwright.packages import need
 from armwright.recording.pictures.style import save_figure
 
@@ -140,6 +141,8 @@ def summary(identified: Identified) -> dict[str, Any]:
         "masses": {body.name: body.mass for body in identified.robot.bodies},
         "remarks": list(identified.remarks),
     }
+    if identified.position is not None:
+        out["position"] = [{**t._asdict(), "amplitude": t.amplitude} for t in identified.position.terms]
     if identified.bands is not None:
         out["bands"] = {"motion": identified.bands.motion.tolist(), "rest": identified.bands.rest}
     return out
@@ -179,6 +182,10 @@ def markdown(identified: Identified, held: Sequence[Held] = ()) -> str:
     if identified.payloads:
         rows = [[p.log, p.mass.cell, *(e.cell for e in p.com)] for p in identified.payloads]
         lines += ["", "## Payloads", "", *_table(["log", "mass kg", "x m", "y m", "z m"], rows)]
+    if identified.position is not None and identified.position.terms:
+        rows = position_rows(identified.position, names)
+        head = ["joint", "kind", "cycles a turn", "amplitude N m", "gain on logs left out, %"]
+        lines += ["", "## Friction against position", "", *_table(head, rows)]
     if held:
         title = "## On logs that were left out (error, % of the current, moving joints)"
         lines += ["", title, "", *_table(["log", "", *names], held_rows(held))]

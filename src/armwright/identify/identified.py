@@ -15,6 +15,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.identify.gear_friction import TERMS, GearFriction
+from armwright.identify.position_friction import PositionFriction
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -152,6 +153,7 @@ class Identified:
         condition: condition number of the scaled normal matrix' square root.
         bands: what does not count as contact; None until `learn_bands`.
         misfit: growth of the residual's sum of squares by physical consistency, relative.
+        position: friction that depends on where a joint stands; None until `fit_position_friction`.
     """
 
     robot: Robot
@@ -168,6 +170,7 @@ class Identified:
     condition: float = np.nan
     misfit: float = 0.0
     bands: Bands | None = None
+    position: PositionFriction | None = None
 
     @cached_property
     def undetermined(self) -> tuple[str, ...]:
@@ -193,6 +196,11 @@ class Identified:
         kappa = 1.0 / self.gains
         phi = self.friction.coefficients * kappa[:, None]
         return np.concatenate([kappa[:, None] * b, phi, -np.ones((self.n, 1))], axis=1)
+
+    def motor_torque(self, q: Array, qd: Array, current: Array) -> Array:
+        """Return the torque (..., n) [N m] of currents (..., n) [A], less what depends on the position alone."""
+        tau = current * self.gains
+        return tau if self.position is None else tau - self.position.torque(q, qd)
 
     def __repr__(self) -> str:
         open_ = f", {len(self.undetermined)} undetermined" if self.undetermined else ""

@@ -19,6 +19,7 @@ from armwright.files import read_regular, write_file
 from armwright.identify.consistent_bodies import pseudo_inertia
 from armwright.identify.gear_friction import TERMS, GearFriction
 from armwright.identify.identified import Bands, Estimate, Identified
+from armwright.identify.position_friction import PositionFriction, PositionTerm
 from armwright.schema.checks import Check, Refuse, anything, below, listed, made, record, refuser, text
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def to_text(identified: Identified) -> str:
             "rest": bands.rest,
             "seconds": bands.seconds,
         }
+    if identified.position is not None:
+        content["position"] = [term._asdict() for term in identified.position.terms]
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -138,11 +141,29 @@ def _model(content: dict[str, Any], refuse: Refuse, file: str) -> Identified:
             ),
             condition=float(found["condition"]),
             misfit=float(found["misfit"]),
+            position=_position(robot.n, found.get("position")),
             bands=bands and Bands(**bands | {key: float(bands[key]) for key in ("rest", "seconds")}),
             **{key: found[key] for key in same},
         )
     except InputError as error:
         raise refuse(str(error), "model") from error
+
+
+def _position(n: int, terms: list[dict[str, Any]] | None) -> PositionFriction | None:
+    if terms is None:
+        return None
+    return PositionFriction(
+        n,
+        tuple(
+            PositionTerm(
+                int(t["joint"]),
+                str(t["kind"]),
+                int(t["cycles"]),
+                *(float(t[key]) for key in ("sine", "cosine", "deviation", "gain")),
+            )
+            for t in terms
+        ),
+    )
 
 
 def _keys(n: int) -> Check[dict[str, Any]]:
@@ -192,8 +213,16 @@ def _keys(n: int) -> Check[dict[str, Any]]:
             "friction_estimates": listed(_estimate_of, count, least=count),
             "payloads": listed(payload),
             "bands": lambda value, refuse: None if value is None else bands(value, refuse),
-        }
+        },
+        {"position": listed(_harmonic)},
     )
+
+
+def _harmonic(value: object, refuse: Refuse) -> dict[str, Any]:
+    """One harmonic of a joint's angle."""
+    whole = _that(_array(), lambda x: x == np.round(x), "must be a whole number")
+    keys = {"joint": whole, "cycles": whole, "kind": text()}
+    return record(keys | dict.fromkeys(("sine", "cosine", "deviation", "gain"), _array()))(value, refuse)
 
 
 def _array(*shape: int, gaps: bool = False) -> Check[Array]:

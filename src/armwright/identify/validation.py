@@ -25,6 +25,7 @@ from armwright.identify.identified import Identified, Load, PayloadEstimate, pay
 from armwright.identify.log_checks import check_log
 from armwright.identify.model_fit import fit
 from armwright.identify.payloads import payload
+from armwright.identify.position_friction import filtered_torque
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -103,9 +104,10 @@ def predict_currents(
         measured.append(part.columns[..., -1])
         predicted.append(np.einsum("tjm,jm->tj", part.columns[..., :-1], v[:, :-1]))
         moving.append(part.moving)
-    return Prediction(
-        np.concatenate(t), np.concatenate(measured), np.concatenate(predicted), np.concatenate(moving), identified.gains
-    )
+    expected = np.concatenate(predicted)
+    if identified.position is not None:
+        expected = expected + filtered_torque(identified.position, log) / identified.gains
+    return Prediction(np.concatenate(t), np.concatenate(measured), expected, np.concatenate(moving), identified.gains)
 
 
 SAME_POINT_DISTANCE = 0.01
@@ -134,14 +136,8 @@ def repeat_floor(log: Log, other: Log | None = None, *, least: int = 200) -> Arr
     a, b = (max(p.pieces, key=lambda piece: len(piece.t)) for p in (first, second))
     if a.q.shape[1] != b.q.shape[1]:
         return None
-    low = least if other is None else -(len(a.t) - least)
-    lags = range(low, len(b.t) - least, COARSE_LAG_SAMPLES)
-    if not len(lags):
-        return None
-    best = min(lags, key=lambda lag: _apart(a.q, b.q, lag))
-    near = [lag for lag in range(best - COARSE_LAG_SAMPLES, best + COARSE_LAG_SAMPLES + 1) if lag >= low]
-    lag = min(near, key=lambda k: _apart(a.q, b.q, k))
-    if _apart(a.q, b.q, lag) > SAME_POINT_DISTANCE:
+    lag = _best_lag(a.q, b.q, least if other is None else -(len(a.t) - least), least)
+    if lag is None or _apart(a.q, b.q, lag) > SAME_POINT_DISTANCE:
         return None
     ra, rb = _overlap(len(a.t), len(b.t), lag)
     same = (np.abs(a.q[ra] - b.q[rb]).max(axis=1) < SAME_POINT_DISTANCE)[:, None] & (
@@ -153,6 +149,25 @@ def repeat_floor(log: Log, other: Log | None = None, *, least: int = 200) -> Arr
     one, two = first.filter.without_phase(a.current)[ra], second.filter.without_phase(b.current)[rb]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.sqrt(np.sum((one - two) ** 2 * same, axis=0) / 2.0 / np.sum(one**2 * same, axis=0)))
+
+
+def path_distance(log: Log, other: Log, *, least: int = 200) -> float:
+    """Return how far two logs are from running one path [rad, m]: the better half of their common samples, best lag."""
+    first, second = (max(even_samples(x).pieces, key=lambda piece: len(piece.t)).q for x in (log, other))
+    if first.shape[1] != second.shape[1]:
+        return float("inf")
+    lag = _best_lag(first, second, -(len(first) - least), least)
+    return float("inf") if lag is None else _apart(first, second, lag)
+
+
+def _best_lag(a: Array, b: Array, low: int, least: int) -> int | None:
+    """Return the lag of b behind a, from `low` on, at which they are nearest; None if they do not overlap enough."""
+    lags = range(low, len(b) - least, COARSE_LAG_SAMPLES)
+    if not len(lags):
+        return None
+    best = min(lags, key=lambda lag: _apart(a, b, lag))
+    near = [lag for lag in range(best - COARSE_LAG_SAMPLES, best + COARSE_LAG_SAMPLES + 1) if lag >= low]
+    return min(near, key=lambda k: _apart(a, b, k))
 
 
 def _overlap(na: int, nb: int, lag: int) -> tuple[slice, slice]:

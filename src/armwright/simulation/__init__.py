@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time: the loop of reference, law, drive, arm and sensors, compiled into one step, and what it recorded."""
 
+from armwright.choices import FRICTIONS
+from armwright.simulation.bristle_friction import Dahl, LuGre
 from armwright.simulation.control_loop import Loop
 from armwright.simulation.drives import Drive, drive_of
-from armwright.simulation.friction_models import Dahl, Frictionless, FrictionModel, LuGre, Stribeck
+from armwright.simulation.friction_choice import friction_of
+from armwright.simulation.friction_models import Frictionless, FrictionModel, Stribeck
 from armwright.simulation.integrators import METHODS as INTEGRATORS
+from armwright.simulation.karnopp_friction import Karnopp
 from armwright.simulation.live_loop import Live
 from armwright.simulation.rows_to_recording import with_acceleration, with_energy, with_storage, with_tool_path
 from armwright.simulation.sensors import JointSensors, Sensor, accelerometer, force_sensor, with_wrench
@@ -14,12 +18,14 @@ from armwright.simulation.simulation_run import prepare as prepare
 from armwright.simulation.simulation_run import simulate
 
 __all__ = [
+    "FRICTIONS",
     "INTEGRATORS",
     "Dahl",
     "Drive",
     "FrictionModel",
     "Frictionless",
     "JointSensors",
+    "Karnopp",
     "Live",
     "Loop",
     "LuGre",
@@ -29,6 +35,7 @@ __all__ = [
     "accelerometer",
     "drive_of",
     "force_sensor",
+    "friction_of",
     "simulate",
     "with_acceleration",
     "with_energy",

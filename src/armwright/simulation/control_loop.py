@@ -90,7 +90,7 @@ class Loop:
             "rodas3-adaptive" (stiff).
         continuous: let the law act continuously instead of once per tick.
         drive: motors (`drive_of`); ideal torque sources by default.
-        friction: a friction model replacing the robot's.
+        friction: a friction model replacing the robot's (`friction_of`).
         sensors: `JointSensors`; the law sees the true state by default.
         wrench: external wrench [N, N m]: (6,) at the tool, (nb, 6) at the links, or a function of (arm, t, q, qd) and
             inputs, base axes.
@@ -162,6 +162,7 @@ class Loop:
             "inputs": _shapes_of(self.inputs or {}),
         }
         find_method(self.integrator)
+        checks.check_holding(self.friction, self.integrator)
         for name, value in normal.items():
             object.__setattr__(self, name, value)
 

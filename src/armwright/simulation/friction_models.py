@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Friction models of the joints, beyond the viscous and Coulomb friction that a robot carries itself.
 
-Each model gives the torque that opposes the motion, as a traced function of speed and of its own states. `dry_bound`
-is the largest torque it can hold at rest; the semi-implicit integrator uses it to let a joint really stick.
+Each model gives the torque that opposes the motion, as a traced function of speed and of its own states. The
+semi-implicit integrator does not evaluate what is set-valued or stiff at rest, it solves for it: up to `dry_bound` a
+joint really sticks (karnopp_friction.py adds a zone of speeds that count as rest), and bristles bend with the speed at
+the end of the step (`solved`, bristle_friction.py).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,22 +23,52 @@ if TYPE_CHECKING:
     from armwright.types import Traced
 
 
+class Solved(NamedTuple):
+    """Friction over one step as a linear function of the speed v⁺ at its end: constant + slope·v⁺, n values each.
+
+    `after` gives the friction's states at the end of the step from v⁺ (n,).
+    """
+
+    constant: Traced
+    slope: Traced
+    after: Callable[[Any], dict[str, Any]]
+
+
 class FrictionModel(ABC):
-    """Torque lost in the joints. Parameters are scalars or (n,)."""
+    """Torque lost in the joints. Parameters are scalars or (n,).
+
+    Attributes:
+        state_names: states of the model, n numbers each. has_dry_part: set-valued at rest, up to `dry_bound`.
+        is_solved: the semi-implicit integrator solves for the states, see `solved`.
+        only_held: the model says what holds a joint at rest and not how it creeps: semi-implicit integrator only.
+    """
 
     state_names: tuple[str, ...] = ()
     has_dry_part: bool = False
+    is_solved: bool = False
+    only_held: bool = False
 
     @abstractmethod
     def torque(self, qd: Traced, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Traced, dict[str, Traced]]:
-        """Return friction torque (n,) and the derivatives of the states; without its dry part if `dry` is False."""
+        """Return friction torque (n,) and the derivatives of the states; if `dry` is False without what is solved for.
+
+        That is the part up to `dry_bound`, and all of a model that `is_solved`.
+        """
 
     def dry_bound(self, qd: Traced) -> Traced:
         """Largest dry friction torque (n,) at speed qd."""
         return np.zeros(len(qd))
 
+    def stick_zone(self, count: int) -> Traced | None:
+        """Speeds (n,) below which the joints count as standing (Karnopp); None where only rest is rest."""
+        return None
 
-def _checked(model: FrictionModel, **positive: bool) -> None:
+    def solved(self, qd: Traced, states: Mapping[str, Any], h: Traced) -> Solved:
+        """Return the friction over a step h from speed qd as a function of the speed at its end."""
+        raise NotImplementedError(type(self).__name__)
+
+
+def check_positive(model: FrictionModel, **positive: bool) -> None:
     """Take the parameters as arrays; refuse negative or non-finite ones. Those marked True must be > 0."""
     for name, strict in positive.items():
         value = numbers(getattr(model, name), f"{type(model).__name__}: {name}")
@@ -67,8 +99,7 @@ class Stribeck(FrictionModel):
     """Viscous friction and dry friction that falls from `static` to `coulomb` with speed.
 
     τ = viscous·v + s(v)·tanh(v/smoothing), s = `stribeck_curve`. The smoothing makes it integrable by any method; it
-    creeps at rest. With the
-    semi-implicit integrator the dry part is solved for instead, and holds.
+    creeps at rest. With the semi-implicit integrator the dry part is solved for instead, and holds.
     """
 
     viscous: Any
@@ -80,7 +111,7 @@ class Stribeck(FrictionModel):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        _checked(self, viscous=False, coulomb=False, static=False, stribeck_speed=True, smoothing=True)
+        check_positive(self, viscous=False, coulomb=False, static=False, stribeck_speed=True, smoothing=True)
 
     def torque(self, qd: Traced, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Traced, dict[str, Traced]]:
         """See the class."""
@@ -93,62 +124,3 @@ class Stribeck(FrictionModel):
     def dry_bound(self, qd: Traced) -> Traced:
         """Stribeck level at the present speed."""
         return stribeck_curve(qd, self.coulomb, self.static, self.stribeck_speed) + 0.0 * qd
-
-
-@dataclass(frozen=True, eq=False)
-class LuGre(FrictionModel):
-    """Bristles that bend: presliding, stiction and the Stribeck effect in one state a joint.
-
-    ż = v − σ0 |v| z / s(v),   τ = σ0 z + σ1 ż + σ2 v,   s = `stribeck_curve` (Canudas de Wit et al. 1995).
-    """
-
-    sigma0: Any
-    sigma1: Any
-    sigma2: Any
-    coulomb: Any
-    static: Any
-    stribeck_speed: Any
-    state_names = ("bristle",)
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        _checked(self, sigma0=True, sigma1=False, sigma2=False, coulomb=True, static=True, stribeck_speed=True)
-
-    def torque(self, qd: Traced, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Traced, dict[str, Traced]]:
-        """See the class."""
-        z = states["bristle"]
-        level = stribeck_curve(qd, self.coulomb, self.static, self.stribeck_speed)
-        zd = qd - self.sigma0 * np.abs(qd) / level * z
-        return self.sigma0 * z + self.sigma1 * zd + self.sigma2 * qd, {"bristle": zd}
-
-
-@dataclass(frozen=True, eq=False)
-class Dahl(FrictionModel):
-    """Friction of a gear as identification finds it: viscous, degressive, and Coulomb friction with memory of the way.
-
-    ḣ = (v − |v| h)/δ,   τ = viscous·v + degressive·v|v| + coulomb·h + offset (Dahl 1968). What grows with load is not
-    in it: a friction model sees speeds only. |v|/δ is a rate of thousands a second: take "rodas3", or a larger δ.
-    """
-
-    viscous: Any
-    coulomb: Any
-    degressive: Any = 0.0
-    offset: Any = 0.0
-    dahl: Any = 2e-4
-    state_names = ("hysteresis",)
-
-    def __post_init__(self) -> None:
-        """Check the parameters; the degressive part and the offset may have any sign."""
-        _checked(self, viscous=False, coulomb=False, dahl=True)
-        for name in ("degressive", "offset"):
-            value = numbers(getattr(self, name), f"Dahl: {name}")
-            if not np.isfinite(value).all():
-                raise InputError(f"Dahl: {name} must be finite, got {value}")
-            object.__setattr__(self, name, value)
-
-    def torque(self, qd: Traced, states: Mapping[str, Any], *, dry: bool = True) -> tuple[Traced, dict[str, Traced]]:
-        """See the class."""
-        h = states["hysteresis"]
-        hd = (qd - np.abs(qd) * h) / self.dahl
-        smooth = self.viscous * qd + self.degressive * qd * np.abs(qd) + self.offset
-        return smooth + self.coulomb * h, {"hysteresis": hd}

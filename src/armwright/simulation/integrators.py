@@ -13,7 +13,8 @@ the step, and returns the next state, with an error estimate if it can adapt its
       M v⁺ + p = m,   m = M v + h (τ − b),   p_i = h F_i sign(v_i⁺) where joint i slides, |p_i| ≤ h F_i where it sticks,
 
   the optimum of ½ v⁺ᵀM v⁺ − mᵀv⁺ + Σ h F_i |v_i⁺|. A joint inside its static friction stays where it is, exactly.
-  `Loop.creep` lets it creep in the dead zone that its description has (creeping_velocity.py).
+  `Loop.creep` lets it creep in the dead zone that its description has (creeping_velocity.py). Bristles that bend
+  (bristle_friction.py) add h·slope to M and are bent by the speed at the end of the step, too.
 - **Dormand–Prince 5(4)**: explicit, with the error estimate that lets the loop adapt its step.
 - **RODAS3**: a linearly implicit (Rosenbrock) method of order 3, L-stable, with an embedded estimate of order 2.
   Coefficients: Sandu et al., Atmospheric Environment 31 (1997) 3459–3472. Each stage solves
@@ -93,24 +94,62 @@ def rk4(system: System, t: Traced, x: Traced, h: Traced) -> tuple[Traced, Traced
     return finished(x, h, total, system.derivative(time, at)), None
 
 
+BRISTLE_ROUNDS = 3  # the speed that bends them: at the beginning of the step, then twice as found
+HELD = 1e6  # times all impulses of a step: no joint moves against that
 ROUNDS = 4  # three were enough for every one of thousands of random states of a six-axis arm
 
 
 def semi_implicit_euler(system: System, t: Traced, x: Traced, h: Traced) -> tuple[Traced, Traced | None]:
-    """v⁺ = v + h v̇(q, v), q⁺ = q + h v⁺; other states explicitly; dry friction implicitly."""
+    """v⁺ = v + h v̇(q, v), q⁺ = q + h v⁺; other states explicitly; dry friction and bristles implicitly."""
     n = system.n
-    if not system.has_dry_friction:
+    model = system.friction
+    bends = model is not None and model.is_solved
+    if not (system.has_dry_friction or bends):
         xd = system.derivative(t, x)
         qd = x[n : 2 * n] + h * xd[n : 2 * n]
         return np.concatenate([x[:n] + h * qd, qd, x[2 * n :] + h * xd[2 * n :]]), None
     torque, M, rest = system.without_dry_friction(t, x)
     v = x[n : 2 * n]
-    bound = np.array([h * b for b in system.dry_friction(t, x)])
+    momentum, extra = M @ v + h * torque, x[2 * n :] + h * rest
+    bound = np.array([h * b for b in system.dry_friction(t, x)]) if system.has_dry_friction else None
+    if model is None or not bends:
+        qd = _speeds(system, M, momentum, bound, v)
+        return np.concatenate([x[:n] + h * qd, qd, extra]), None
+    states, qd = system.states(x, model.state_names), v
+    for _ in range(BRISTLE_ROUNDS):
+        solved = model.solved(qd, states, h)
+        stiff = np.array([[M[i, j] + (h * solved.slope[i] if i == j else 0.0) for j in range(n)] for i in range(n)])
+        qd = _speeds(system, stiff, momentum - h * solved.constant, bound, v)
+    after = solved.after(qd)
+    kept = {name: after.get(name, extra[at.start - 2 * n : at.stop - 2 * n]) for name, at in system.extra.items()}
+    return np.concatenate([x[:n] + h * qd, qd, *kept.values()]), None
+
+
+def _speeds(system: System, M: Traced, momentum: Traced, bound: Traced | None, v: Traced) -> Traced:
+    """Speeds (n,) at the end of a step, as the dry friction of the arm or its model holds them."""
+    if bound is None:
+        return ltdl_solve(M, momentum)
     if system.creeps:
-        qd = creeping_velocity(M, M @ v + h * torque, bound, system.tree.dead_zone, v)
-    else:
-        qd = velocity_with_dry_friction(M, M @ v + h * torque, bound, v)
-    return np.concatenate([x[:n] + h * qd, qd, x[2 * n :] + h * rest]), None
+        return creeping_velocity(M, momentum, bound, system.tree.dead_zone, v)
+    zone = None if system.friction is None else system.friction.stick_zone(system.n)
+    if zone is None:
+        return velocity_with_dry_friction(M, momentum, bound, v)
+    return velocity_with_stick_zone(M, momentum, bound, zone, v)
+
+
+def velocity_with_stick_zone(M: Traced, momentum: Traced, bound: Traced, zone: Traced, v: Traced) -> Traced:
+    """Speeds (n,) at the end of a step if joints with |v_i| ≤ zone_i count as standing (karnopp_friction.py).
+
+    First with these at rest: who stays there is held, its small momentum included. That is an impulse at its own joint,
+    as large as it must be, so it takes energy only.
+    """
+    n = len(v)
+    inside = [np.abs(v[i]) <= zone[i] for i in range(n)]
+    moving = np.array([np.where(inside[i], 0.0, v[i]) for i in range(n)])
+    first = velocity_with_dry_friction(M, momentum - M @ (v - moving), bound, moving)
+    whole = sum((np.abs(momentum[i]) for i in range(n)), start=0.0)  # more than any impulse that holds one of them
+    held = np.array([np.where(inside[i] & (first[i] == 0.0), bound[i] + HELD * whole, bound[i]) for i in range(n)])
+    return velocity_with_dry_friction(M, momentum, held, moving)
 
 
 def velocity_with_dry_friction(M: Traced, momentum: Traced, bound: Traced, v: Traced) -> Traced:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from armwright.recording.writer import empty
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.simulation.friction_models import FrictionModel
     from armwright.simulation.running_loop import RunningLoop
     from armwright.types import Array, Traced
 
@@ -79,7 +81,21 @@ def settings_of(running: RunningLoop, settings: Mapping[str, Any]) -> dict[str, 
         "rate": 1.0 / parts.period,
         "substeps": running.substeps,
         "continuous": parts.continuous,
+        **({} if parts.friction is None else {"friction": _friction_values(parts.friction)}),
         **settings,
+    }
+
+
+def _friction_values(friction: FrictionModel) -> dict[str, Any]:
+    """Name and values of a friction model, and whether it can only take energy where that depends on them."""
+    parameters = fields(friction)  # type: ignore[arg-type]
+    values = {each.name: np.asarray(getattr(friction, each.name)).tolist() for each in parameters}
+    values = {name: value for name, value in values.items() if np.isfinite(value).all()}  # files have no infinity
+    passive = getattr(friction, "passive", None)
+    return {
+        "model": type(friction).__name__,
+        **values,
+        **({} if passive is None else {"passive": bool(np.all(passive))}),
     }
 
 

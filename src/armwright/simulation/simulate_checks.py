@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from armwright.simulation.friction_models import FrictionModel
     from armwright.types import Array
 
 MOST_NUMBERS = 50_000_000  # kept in memory by one run
@@ -76,6 +77,15 @@ def check_parts(arm: Robot, parts: Mapping[str, tuple[Any, type]]) -> None:
             if shape not in wanted:
                 words = " or ".join(map(str, wanted))
                 raise InputError(f"simulate: {name}.{field.name} must have shape {words} for {arm.name!r}, got {shape}")
+
+
+def check_holding(friction: FrictionModel | None, integrator: str) -> None:
+    """Check that friction which only says what holds a joint meets the integrator that solves for it."""
+    if friction is not None and friction.only_held and integrator != "semi-implicit":
+        raise InputError(
+            f"simulate: {type(friction).__name__} friction holds joints at rest, which only "
+            f'integrator="semi-implicit" solves for; got {integrator!r}'
+        )
 
 
 def check_functions(

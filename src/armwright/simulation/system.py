@@ -81,7 +81,7 @@ class System:
         tau = self.command(t, q, qd)
         if self.drive is None:
             return tau, []
-        tau, rates = self.drive.torque(tau, qd, self._states(x, self.drive.state_names))
+        tau, rates = self.drive.torque(tau, qd, self.states(x, self.drive.state_names))
         return tau, [rates[name] for name in self.drive.state_names]
 
     def torques(self, t: Scalar, x: Traced, *, dry: bool = True) -> tuple[Traced, list[Traced], Traced | None]:
@@ -91,7 +91,7 @@ class System:
         tau, rest = self._driven(t, x)
         given = tau
         if self.friction is not None:
-            lost, rates = self.friction.torque(qd, self._states(x, self.friction.state_names), dry=dry)
+            lost, rates = self.friction.torque(qd, self.states(x, self.friction.state_names), dry=dry)
             rest += [rates[name] for name in self.friction.state_names]
             tau = tau - lost
         if self.external is not None:
@@ -100,7 +100,8 @@ class System:
             tau = tau - self.dry(t, q, qd, given) * coulomb_sign(self.tree, qd)
         return tau, rest, None if self.wrenches is None else self.wrenches(t, q, qd)
 
-    def _states(self, x: Traced, names: tuple[str, ...]) -> dict[str, Any]:
+    def states(self, x: Traced, names: tuple[str, ...]) -> dict[str, Any]:
+        """States of drive or friction in x, by name."""
         return {name: x[self.extra[name]] for name in names}
 
     def needed(self, q: Traced, qd: Traced, qdd: Traced, wrenches: Traced | None, *, dry: bool) -> Traced:

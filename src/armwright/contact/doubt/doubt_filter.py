@@ -136,6 +136,7 @@ class DoubtFilter:
         doubts: Doubts | None = None,
         sample: float = SAMPLE,
         patience: float = np.inf,
+        load_walks: bool = True,
     ) -> None:
         """Begin with nothing but the prior.
 
@@ -147,6 +148,7 @@ class DoubtFilter:
             sample: time between samples [s].
             patience: time [s] without anything learned after which an alarm is overruled, such as `STARVED`; never by
                 default, for whoever says itself when to learn.
+            load_walks: the load may change while the arm moves; False where it is known.
         """
         if not (np.isfinite(sample) and 0.0 < sample <= LONGEST_SAMPLE):
             raise InputError(f"doubt: time between samples must lie in (0, {LONGEST_SAMPLE:g}] s, got {sample}")
@@ -158,7 +160,7 @@ class DoubtFilter:
         self.prior = prior_of(robot, self.doubts)
         self._dry = np.asarray(robot.tree.coulomb, dtype=np.float64)
         walk = np.zeros(p)
-        walk[:LOAD] = WALK_LOAD * np.array([1.0, 0.1, 0.1, 0.1])
+        walk[:LOAD] = WALK_LOAD * np.array([1.0, 0.1, 0.1, 0.1]) if load_walks else 0.0
         for part in (self.layout.coulomb, self.layout.viscous):
             walk[part] = WALK_FRICTION * np.sqrt(np.diag(self.prior)[part])
         self._walk = walk**2 * BLOCK * sample
