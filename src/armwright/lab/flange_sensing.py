@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What sensors on the flange measure, as one traced kernel, and what real devices add: noise, bias, bandwidth.
 
-Mounting of 004 §4.9, axes of the flange: force/torque sensor at (0, 0, 28.6) mm, inertial unit at (17.35, 6.05,
-9.5) mm.
+Mounting of 004, axes of the flange: force/torque sensor at (0, 0, 28.6) mm (6.10), inertial unit at (17.35, 6.05,
+9.5) mm (5.9).
 """
 
 from __future__ import annotations
