@@ -118,7 +118,7 @@ def _options(experiment: Experiment, virtual: Virtual) -> list[str]:
     ]
     out += [f"--current-noise={virtual.current_noise!r}", f"--ft-rate={virtual.ft!r}", f"--imu-rate={virtual.imu!r}"]
     out += [f"--clock-offset={virtual.offset!r}", f"--clock-drift={virtual.drift!r}"]
-    out += [f"--ft-bias={joined(virtual.ft_bias)}"]
+    out += [f"--ft-bias={joined(virtual.ft_bias)}", f"--ft-sensor={virtual.ft_sensor}"]
     mass, *place = virtual.payload
     out += [f"--payload={mass!r}@{joined(tuple(place))}"] if mass else []
     return out + (["--segment"] if virtual.segment else [])
