@@ -219,6 +219,7 @@ COMPARED_RATE = 125.0
 COMPARED_WINDOW = 2.0  # [s]
 MOST_OFF = 1.0  # [s] after the host's times have aligned the records
 MOST_DRIFT = 0.006  # of a device's clock
+USUAL_DRIFT = 5e-4  # deviation of a device's clock: quartz has a fifth of that
 LEAST_PACKETS = 20  # of a sensor, from which its clock is told by their arrival
 SETTLED_SECONDS = 0.2  # [s]
 LEVELLING_SECONDS = 0.6  # [s] over which a force is levelled: friction and weight are slow, taps and pushes are not
@@ -276,7 +277,10 @@ def _refined(data: Data, sensor: SensorSamples, t_a: Array, x_a: Array, x_b: Arr
     rough = slope * sensor.t + offset
     inside = (rough >= t_a[0]) & (rough <= t_a[-1])
     try:
-        found = align(t_a, x_a, rough[inside], x_b[inside], window=COMPARED_WINDOW, most_offset=MOST_OFF)
+        expected = (1.0 - slope, USUAL_DRIFT)  # of what is left after the host's times
+        found = align(
+            t_a, x_a, rough[inside], x_b[inside], window=COMPARED_WINDOW, most_offset=MOST_OFF, expected=expected
+        )
     except InputError as error:
         return SensorClock(rough, None, f"by the host's times: {error}")
     whole = Alignment(
