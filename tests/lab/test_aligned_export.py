@@ -186,6 +186,16 @@ def test_the_inertial_units_clock_by_motion(whole):
     assert errors["arrival"] > 0.03 and errors["motion"] < 0.003
 
 
+def test_a_unit_that_was_heard_later_than_the_robot_has_its_clock_all_the_same(whole):
+    """Three seconds, more than clocks are looked for: the beginnings of the two records do not belong together."""
+    begun = round((1e9 + BEGUN + 3.0) * 1e9)
+    late = [packet for packet in whole.packets if packet.topic != "/imu" or packet.host > begun]
+    table = aligned(Recorded(whole.channels, late, {}, True), robot=aw.load("ur5"))
+    good = np.isfinite(table["imu_reach"])
+    assert "from motion" in table.settings["sensors"]["imu"]["clock"] and good.sum() > 1000
+    assert np.abs(table["imu_rate"][good, 0] - (table.time[good] - BEGUN)).max() < 0.003
+
+
 # what is refused
 
 

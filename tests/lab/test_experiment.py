@@ -372,6 +372,24 @@ def test_what_is_recorded_is_not_recorded_again_and_not_overwritten(short, done,
     assert (outcome.folder / "free.mcap").stat().st_mtime_ns == before
 
 
+def test_resuming_replaces_the_copies_of_what_it_reads(short, tmp_path):
+    """As a command: what it reads is protected, and the copies in the folder are not what it reads."""
+    from armwright.files import inputs_protected
+    from armwright.lab.experiment.experiment_procedure import _folder
+
+    file = tmp_path / "stand.toml"
+    shutil.copyfile(short.parent / "short.txt", tmp_path / "short.txt")
+    for text in (SHORT, SHORT, SHORT.replace("seed = 3", "seed = 4")):
+        file.write_text(text)
+        with inputs_protected():
+            _folder(read_experiment(file), tmp_path / "results", resume=True)
+        assert (tmp_path / "results" / "stand.toml").read_text() == text
+        assert (tmp_path / "results" / "short.txt").read_bytes() == (tmp_path / "short.txt").read_bytes()
+    file.write_text(SHORT)
+    with inputs_protected(), pytest.raises(InputError, match=r"has stand\.toml already"):
+        _folder(read_experiment(file), tmp_path / "results", resume=False)
+
+
 def test_a_robot_that_is_not_there_is_told(tmp_path):
     file = changed(tmp_path, 'kind = "virtual"', f'kind = "real"\nrobot = "{address()}"')
     text = file.read_text()

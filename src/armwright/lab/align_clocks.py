@@ -152,11 +152,11 @@ def align(
             weights.append(weight)
     if len(lags) < 3:
         raise InputError(f"align: only {len(lags)} stretches of {length:.3g} s show both signals; 3 are needed")
-    t, lag, weight = np.array(middles), np.array(lags), np.array(weights)
-    use = _agreeing(t, lag)
+    times, found, certain = np.array(middles), np.array(lags), np.array(weights)
+    use = _agreeing(times, found)
     if use.sum() < 3:
-        raise InputError(f"align: of {len(lag)} stretches of {length:.3g} s no three agree on a lag")
-    return _line(t[use], lag[use], weight[use], expected)
+        raise InputError(f"align: of {len(found)} stretches of {length:.3g} s no three agree on a lag")
+    return _line(times[use], found[use], certain[use], expected)
 
 
 def _agreeing(t: Array, lag: Array) -> NDArray[np.bool_]:

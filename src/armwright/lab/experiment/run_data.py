@@ -276,6 +276,9 @@ def _refined(data: Data, sensor: SensorSamples, t_a: Array, x_a: Array, x_b: Arr
     slope, offset = by_host(data, sensor)
     rough = slope * sensor.t + offset
     inside = (rough >= t_a[0]) & (rough <= t_a[-1])
+    if inside.any():  # one device may have been heard later than the other: `align` puts beginnings together
+        both = (t_a >= rough[inside][0]) & (t_a <= rough[inside][-1])
+        t_a, x_a = t_a[both], x_a[both]
     try:
         expected = (1.0 - slope, USUAL_DRIFT)  # of what is left after the host's times
         found = align(
