@@ -390,6 +390,24 @@ def test_resuming_replaces_the_copies_of_what_it_reads(short, tmp_path):
         _folder(read_experiment(file), tmp_path / "results", resume=False)
 
 
+def test_resuming_makes_an_unfinished_recording_again(short, tmp_path):
+    from armwright.files import inputs_protected
+    from armwright.lab.experiment.experiment_runs import is_finished
+    from armwright.lab.packet_writer import PacketWriter
+    from armwright.lab.packets import Channel, Packet
+
+    run, file = read_experiment(short).runs[0], tmp_path / "free.mcap"
+    commands = [command.line for command in run.commands]
+    for finished in (False, True):
+        with inputs_protected():
+            assert not is_finished(file, run)
+            writer = PacketWriter(file, force=True)
+            writer.add(Channel("/robot/rtde", "ur-rtde", "timestamp DOUBLE\n"))
+            writer.write(Packet("/robot/rtde", 1, 1, 1, bytes(12)))
+            writer.close({"finished": finished, "commands": commands})
+    assert is_finished(file, run)
+
+
 def test_a_robot_that_is_not_there_is_told(tmp_path):
     file = changed(tmp_path, 'kind = "virtual"', f'kind = "real"\nrobot = "{address()}"')
     text = file.read_text()

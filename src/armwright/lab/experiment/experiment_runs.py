@@ -21,6 +21,7 @@ from typing import IO, Any
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.files import results_looked_at
 from armwright.lab.experiment.experiment_file import Experiment, ExperimentRun, Virtual
 from armwright.lab.mover import ARRIVED_ERROR, Command, move, start_pose
 from armwright.lab.net import LabError
@@ -185,7 +186,7 @@ def remade() -> Iterator[None]:
 
 def is_finished(file: Path, run: ExperimentRun) -> bool:
     """Return whether a recording of this run, to its end, is there; an `InputError` if it is damaged."""
-    with remade():
+    with remade(), results_looked_at():  # a recording that is not finished is made again, under the same name
         facts = read_facts(file)
     return bool(facts.get(FINISHED)) and facts.get("commands") == [command.line for command in run.commands]
 
