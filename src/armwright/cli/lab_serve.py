@@ -32,6 +32,7 @@ from armwright.errors import InputError
 
 if TYPE_CHECKING:
     from armwright.lab.flange_sensing import DeviceClock
+    from armwright.lab.force_sensors import ForceSensor
     from armwright.lab.stand import Stand
     from armwright.robot.model import Robot
     from armwright.world.world import World
@@ -245,13 +246,22 @@ def _world(name: str | None) -> World | None:
 def _flange_sensors(stand: Stand, clock: DeviceClock, sensors: SensorOptions, how: ServeOptions) -> tuple[Any, Any]:
     """Return the force sensor and the inertial unit, None for one that is not wanted."""
     from armwright.lab.virtual_sensors import VirtualMti, VirtualNetFt
+    from armwright.lab.wire.netft import RDT_PORT
 
     force = unit = None
-    ports = {"http_port": 0, "rdt_port": 0} if how.free_ports else {"http_port": sensors.ft_http_port}
     bias = _numbers(sensors.ft_bias, "--ft-bias", 6) or 0.0
     if sensors.ft_rate:
-        options = {"sensor": FORCE_SENSORS.find(sensors.ft_sensor), "bias": bias, "seed": how.seed + 1}
-        force = VirtualNetFt(stand, rate=sensors.ft_rate, clock=clock, **options, **ports)
+        kind: ForceSensor = FORCE_SENSORS.find(sensors.ft_sensor)
+        force = VirtualNetFt(
+            stand,
+            rate=sensors.ft_rate,
+            http_port=0 if how.free_ports else sensors.ft_http_port,
+            rdt_port=0 if how.free_ports else RDT_PORT,
+            sensor=kind,
+            bias=bias,
+            clock=clock,
+            seed=how.seed + 1,
+        )
     if sensors.imu_rate:
         unit = VirtualMti(stand, rate=sensors.imu_rate, clock=clock, seed=how.seed + 2)
     return force, unit

@@ -146,7 +146,7 @@ def _means(found: ModelTorques, names: Sequence[str]) -> list[tuple[Any, ...]]:
 
 def gains_rows(found: ModelTorques, joints: Sequence[str]) -> list[tuple[Any, ...]]:
     """Return a row per joint: distance from the targets, gains or their absence, where the fits ended."""
-    out = []
+    out: list[tuple[Any, ...]] = []
     for j, (joint, gain) in enumerate(zip(joints, found.gains, strict=True)):
         cells = (joint, f"{found.q_error[j]:.2g}", f"{found.qd_error[j]:.2g}")
         if isinstance(gain, str):

@@ -273,7 +273,7 @@ def host_line(t_robot: Array, host_robot: Array, sensor: SensorSamples) -> tuple
 
 
 def _refined(data: Data, sensor: SensorSamples, t_a: Array, x_a: Array, x_b: Array, what: str) -> SensorClock:
-    slope, offset = by_host(data, sensor)
+    slope, offset, scatter = host_line(data.log.t, data.host, sensor)
     rough = slope * sensor.t + offset
     inside = (rough >= t_a[0]) & (rough <= t_a[-1])
     if inside.any():  # one device may have been heard later than the other: `align` puts beginnings together
@@ -281,9 +281,8 @@ def _refined(data: Data, sensor: SensorSamples, t_a: Array, x_a: Array, x_b: Arr
         t_a, x_a = t_a[both], x_a[both]
     try:
         expected = (1.0 - slope, USUAL_DRIFT)  # of what is left after the host's times
-        found = align(
-            t_a, x_a, rough[inside], x_b[inside], window=COMPARED_WINDOW, most_offset=MOST_OFF, expected=expected
-        )
+        most = MOST_OFF + 2.0 * scatter  # a busy host may have held packets back for longer than a second
+        found = align(t_a, x_a, rough[inside], x_b[inside], window=COMPARED_WINDOW, most_offset=most, expected=expected)
     except InputError as error:
         return SensorClock(rough, None, f"by the host's times: {error}")
     whole = Alignment(
