@@ -201,8 +201,8 @@ _GAINS = (
     "fits from four starts ended. A dark region that reaches the edge is one in which the data tell nothing."
 )
 _SERVO = (
-    "The servo of the virtual controller has k₀ = {:g} 1/s² and k₁ = {:g} 1/s, and an integral beside them: no fit "
-    "ended near that."
+    "The servo of the virtual controller has k₀ = {:g} 1/s² and k₁ = {:g} 1/s, and an integral beside them: compare "
+    "where the fits ended."
 )
 _MOTION = (
     "The joints' motion gives the acceleration of the place where the unit sits; the unit's reading, turned into base "
