@@ -387,6 +387,17 @@ FORMATS = Choices(
 )
 """Module with ``read``, ``write`` and, to be written piecewise, ``Sink``; the name is the suffix."""
 
+FORCE_SENSORS = Choices(
+    "force sensor",
+    {
+        "axia": _at("lab", "force_sensors", "AXIA", "no limits, 0.05 N of noise"),
+        "gamma-si-32-2.5": _at("lab", "force_sensors", "GAMMA_32", "32 N, 100 N along z, 2.5 N m", "004 section 4.2"),
+        "gamma-si-65-5": _at("lab", "force_sensors", "GAMMA_65", "65 N, 200 N along z, 5 N m", "004 section 4.2"),
+        "gamma-si-130-10": _at("lab", "force_sensors", "GAMMA_130", "130 N, 400 N along z, 10 N m", "004 section 4.2"),
+    },
+)
+"""`ForceSensor` of a virtual Net F/T. What a device is like is the lab's: nothing can be added."""
+
 TABLES = {
     "Control laws": LAWS,
     "Observers": OBSERVERS,
@@ -401,5 +412,6 @@ TABLES = {
     "Integrators": INTEGRATORS,
     "Friction models": FRICTIONS,
     "Formats of recordings": FORMATS,
+    "Virtual force sensors": FORCE_SENSORS,
 }
 """All tables by title, as the documentation shows them."""

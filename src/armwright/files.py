@@ -59,6 +59,17 @@ def inputs_protected() -> Iterator[None]:
         _read = before
 
 
+@contextmanager
+def results_looked_at() -> Iterator[None]:
+    """Within this context files are read that may be replaced all the same: what an earlier run of ours left behind."""
+    global _read
+    before, _read = _read, None
+    try:
+        yield
+    finally:
+        _read = before
+
+
 def open_regular(path: Path, most: int) -> BinaryIO:
     """Open a regular file of at most `most` bytes for reading; links are followed.
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our own client gives every sample its age; the mover notices a command that was skipped."""
 
+import socket
+
 import pytest
 
 import armwright as aw
 from armwright.errors import InputError
-from armwright.lab import LabError, Stand, connect
+from armwright.lab import LabError, RobotSample, Stand, connect
 from armwright.lab.controller.script_programs import run_text
-from armwright.lab.mover import move, read_commands, start_pose
+from armwright.lab.mover import Command, move, read_commands, start_pose
 from armwright.lab.stand import HOME
 from support.lab import PORTS, address, wait_for
 from support.patience import PATIENCE
@@ -69,6 +71,35 @@ def test_the_mover_sends_one_command_after_the_other_and_notices_one_that_was_sk
         with pytest.raises(LabError, match=r"command 1 .* was skipped or not finished"):
             move(link, commands, wait=0.1, patience=0.3, port=stand.ports["secondary"])
         assert c.ignored == 1
+
+
+class Sleeper:
+    """A link on a host that slept: the second sample that it gives comes a hundred seconds after the first."""
+
+    host = "127.0.0.1"
+
+    def __init__(self, off):
+        self.times, self.off = iter([0.0, *(100.0 + 0.008 * k for k in range(1000))]), off
+
+    def latest(self):
+        values = {"actual_q": (HOME + self.off).tolist(), "actual_qd": [0.0] * 6, "target_qd": [0.0] * 6}
+        return RobotSample(values, next(self.times), 0.0, 0, 0)
+
+    def next(self, _):
+        return self.latest()
+
+
+@pytest.mark.parametrize("off", [0.0, 0.1])
+def test_an_arm_that_is_there_has_not_skipped_its_command_however_late_that_is_seen(off):
+    done, command = [], Command(f"movej({HOME.tolist()})", HOME)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        if off:
+            with pytest.raises(LabError, match=r"not finished within .*: the arm is 0\.1 rad from its goal"):
+                move(Sleeper(off), [command], wait=3.0, port=port)
+        else:
+            move(Sleeper(off), [command], wait=3.0, port=port, told=lambda k, _: done.append(k))
+            assert done == [1]
 
 
 def test_a_file_with_anything_else_is_refused(tmp_path):

@@ -88,6 +88,7 @@ HELP = {  # command, option, table; what stands around the list
     ("show-program", "--language"): (choices.LANGUAGES, r"Of a robot program: (.*); by the file's suffix.*"),
     ("campaign run", "--engine"): (choices.ENGINES, r"(.*)\."),
     ("campaign resume", "--engine"): (choices.ENGINES, r"(.*)\."),
+    ("lab serve", "--ft-sensor"): (choices.FORCE_SENSORS, r"What it presents itself as: (.*)\."),
 }
 
 

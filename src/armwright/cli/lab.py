@@ -18,8 +18,8 @@ import typer
 
 from armwright.cli.failures import fail, guarded
 from armwright.cli.lab_serve import FtHttpPort, UntilCtrlC, check_host, serve, until_told
-from armwright.cli.option_groups import grouped
-from armwright.cli.option_words import Host, Json, address, address_option, out_option
+from armwright.cli.option_groups import ArmReading, grouped
+from armwright.cli.option_words import Host, Json, address, address_option, out_option, robot_option
 from armwright.cli.output import INTERRUPTED, NEGATIVE, say, say_json, say_json_line, table, tell
 
 if TYPE_CHECKING:
@@ -89,12 +89,20 @@ def _affirmed(question: str) -> bool:
 
 
 def _print(done: ExperimentOutcome) -> None:
-    from armwright.lab.experiment.experiment_report import WORDS, sentence
+    from armwright.lab.experiment.chapter_report import motion_rows, torque_rows
+    from armwright.lab.experiment.experiment_report import HEADS, OUR_LIMITS, WORDS, sentence
+    from armwright.lab.experiment.model_torques import gains_verdict
 
-    criteria = done.evaluated.criteria
-    rows = [[c.experiment, c.what, c.limit, c.found, WORDS[c.passed]] for c in criteria]
-    table("what 004 demands", ["", "demand", "limit", "found", ""], rows, left=5)
-    say(sentence(criteria))
+    found = done.evaluated
+    joints = [joint.name for joint in found.robot.joints]
+    for one in found.models:
+        table(f"{one.run}: torques of models against the controller's", ["mean error [N m]", *joints], torque_rows(one))
+        say(f"{one.run}: gains of the controller: {gains_verdict(one.gains)}")
+    for motion in found.motions:
+        table(f"{motion.run}: inertial unit against joints", ["mean error", "x", "y", "z"], motion_rows(motion))
+    rows = [[c.section, c.what, c.limit, c.origin, c.found, WORDS[c.passed]] for c in found.criteria]
+    table(OUR_LIMITS, list(HEADS), rows, left=6)
+    say(sentence(found.criteria))
     say(f"wrote {done.report} after {done.seconds:.0f} s")
 
 
@@ -265,26 +273,88 @@ def replay(
         raise played.clock.error
 
 
+@dataclass(frozen=True)
+class TableOptions:
+    """What an exported table is, and how clocks are found for it."""
+
+    kind: Annotated[str, typer.Option(help="csv, parquet or mat; of an aligned table also npz or mcap.")] = "csv"
+    aligned: Annotated[
+        bool, typer.Option("--aligned", help="One table of all devices, at the robot's samples, on its clock.")
+    ] = False
+    robot: Annotated[
+        str | None, robot_option("With --aligned: clocks by motion and by a tool's weight, not by arrival.")
+    ] = None
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            metavar="FILE",
+            help="Model that `armwright identify --out` wrote; with --aligned: clocks by taps and pushes.",
+        ),
+    ] = None
+
+
 @app.command()
 @guarded
+@grouped
 def export(
+    *,
     file: Annotated[Path, typer.Argument(help="Recording (MCAP) of armwright lab record.")],
     out: Annotated[Path | None, out_option("FOLDER", "The file's name without .mcap by default.")] = None,
-    kind: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
+    tables: TableOptions,
+    reading: ArmReading,
     recover: Recover = False,
     json: Json = False,
 ) -> None:
-    """Write one table a device."""
+    """Write one table a device, or one of all devices on one clock (--aligned)."""
     from armwright.lab.lab_export import export as write
     from armwright.lab.packets import read_packets
 
+    if not tables.aligned and (tables.robot or tables.model):
+        fail("export: --robot and --model find clocks for one table: add --aligned")
+    folder = out or file.with_suffix("")
+    if tables.aligned:
+        _export_aligned(file, folder, tables, reading, recover, json)
+        return
     recorded = read_packets(file, recover=recover)
-    files = write(recorded, out or file.with_suffix(""), kind)
+    files = write(recorded, folder, tables.kind)
     if json:
         say_json({"files": [str(f) for f in files], "whole": recorded.whole, "notes": recorded.notes})
     else:
         for path in files:
             say(f"wrote {path}")
+
+
+def _export_aligned(
+    file: Path, folder: Path, tables: TableOptions, reading: ArmReading, recover: bool, json: bool
+) -> None:
+    from armwright.identify.model_file import load_model
+    from armwright.lab.experiment.aligned_table import KINDS, aligned, write_aligned
+    from armwright.lab.packets import read_packets
+
+    if tables.kind not in KINDS:
+        fail(f"--kind {tables.kind}: an aligned table is written as {', '.join(KINDS)}")
+    if tables.robot and tables.model:
+        fail("export: --model has its own arm; give --robot or --model")
+    robot = None if tables.robot is None else reading.load(tables.robot)
+    model = None if tables.model is None else load_model(tables.model)
+    recorded = read_packets(file, recover=recover)
+    table_of_all = aligned(recorded, robot=robot, model=model, name=str(file))
+    path = write_aligned(table_of_all, folder, tables.kind)
+    sensors = table_of_all.settings["sensors"]
+    if json:
+        facts = {"files": [str(path)], "whole": recorded.whole, "notes": recorded.notes}
+        say_json({**facts, "rows": len(table_of_all), **table_of_all.settings})
+        return
+    say(f"wrote {path}: {len(table_of_all)} rows at the robot's samples, on its clock")
+    for name, said in sensors.items():
+        told = f"  {name}: {said['clock']}"
+        if "rows" in said:
+            told += f"; {said['rows']} rows, {said['rows_without']} without, {said['gaps']} gaps"
+        if "largest_reach" in said:
+            mean, largest = 1e3 * said["mean_reach"], 1e3 * said["largest_reach"]
+            told += f"; nearest sample {mean:.1f} ms away, {largest:.1f} ms at most"
+        say(told)
 
 
 @app.command()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armwright.choices import FORCE_SENSORS
 from armwright.cli import option_words
 from armwright.cli.failures import fail, guarded
 from armwright.cli.option_groups import ArmReading, grouped
@@ -21,14 +22,17 @@ from armwright.cli.option_words import (
     Seed,
     duration_option,
     joints_option,
+    names_of,
     payload_option,
     robot_option,
     world_option,
 )
 from armwright.cli.output import say, say_json_line, tell
+from armwright.errors import InputError
 
 if TYPE_CHECKING:
     from armwright.lab.flange_sensing import DeviceClock
+    from armwright.lab.force_sensors import ForceSensor
     from armwright.lab.stand import Stand
     from armwright.robot.model import Robot
     from armwright.world.world import World
@@ -73,6 +77,9 @@ class SensorOptions:
     ft_rate: Annotated[
         float, typer.Option(metavar="PER_SECOND", help="Samples of a virtual ATI Net F/T; 0 for none.")
     ] = 0.0
+    ft_sensor: Annotated[
+        str, typer.Option(metavar="SENSOR", help=f"What it presents itself as: {names_of(FORCE_SENSORS)}.")
+    ] = "axia"
     ft_http_port: FtHttpPort = 80
     ft_bias: Annotated[str | None, typer.Option(help="fx,fy,fz,tx,ty,tz that the sensor shows at rest.")] = None
     imu_rate: Annotated[
@@ -130,6 +137,7 @@ def serve(
     if controller.series not in ("cb3", "e"):
         fail(f"--series {controller.series}: must be cb3 or e")
     check_host(host)
+    FORCE_SENSORS.check(sensors.ft_sensor, lambda valid: InputError(f"--ft-sensor {sensors.ft_sensor}: valid: {valid}"))
     arm = reading.load(robot)
     stand = Stand(
         _turned(arm, controller.mount),
@@ -238,12 +246,22 @@ def _world(name: str | None) -> World | None:
 def _flange_sensors(stand: Stand, clock: DeviceClock, sensors: SensorOptions, how: ServeOptions) -> tuple[Any, Any]:
     """Return the force sensor and the inertial unit, None for one that is not wanted."""
     from armwright.lab.virtual_sensors import VirtualMti, VirtualNetFt
+    from armwright.lab.wire.netft import RDT_PORT
 
     force = unit = None
-    ports = {"http_port": 0, "rdt_port": 0} if how.free_ports else {"http_port": sensors.ft_http_port}
     bias = _numbers(sensors.ft_bias, "--ft-bias", 6) or 0.0
     if sensors.ft_rate:
-        force = VirtualNetFt(stand, rate=sensors.ft_rate, clock=clock, bias=bias, seed=how.seed + 1, **ports)
+        kind: ForceSensor = FORCE_SENSORS.find(sensors.ft_sensor)
+        force = VirtualNetFt(
+            stand,
+            rate=sensors.ft_rate,
+            http_port=0 if how.free_ports else sensors.ft_http_port,
+            rdt_port=0 if how.free_ports else RDT_PORT,
+            sensor=kind,
+            bias=bias,
+            clock=clock,
+            seed=how.seed + 1,
+        )
     if sensors.imu_rate:
         unit = VirtualMti(stand, rate=sensors.imu_rate, clock=clock, seed=how.seed + 2)
     return force, unit

@@ -3,7 +3,8 @@
 
 Model: t_a = offset + (1 + drift)·t_b. Both signals are put on one grid. In windows along the record the lag of the
 largest cross-correlation is found, to a fraction of a step by a parabola. A line through the lags gives offset and
-drift, its scatter the intervals. Windows that lie far off the line are left out.
+drift, its scatter the intervals. Windows that lie far off the line on which most agree are left out. Where windows
+are few and close together they cannot tell a drift; what is known of such clocks beforehand then counts more.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ from armwright.arguments import numbers
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from armwright.types import Array
 
 OFFSET_CONFIDENCE = 0.95
 LEAST_LIKENESS = 0.3  # correlation below which a window says nothing
 WINDOW_OFFSET_SECONDS = 0.06  # [s] search range of a window's offset about that of the whole record
+LARGEST_DRIFT = 0.01  # of one clock against another: no device is that bad
+AGREEING_SECONDS = 0.005  # [s] by which a window's lag may differ from what most windows say
+LAG_DEVIATION = 0.002  # [s] of a window's lag at best, against which an expected drift is weighed
 
 
 class Alignment(NamedTuple):
@@ -89,7 +93,14 @@ def _fine(a: Array, b: Array, reach: int) -> tuple[float, float, float]:
 
 
 def align(
-    t_a: ArrayLike, x_a: ArrayLike, t_b: ArrayLike, x_b: ArrayLike, *, window: float = 5.0, most_offset: float = 5.0
+    t_a: ArrayLike,
+    x_a: ArrayLike,
+    t_b: ArrayLike,
+    x_b: ArrayLike,
+    *,
+    window: float = 5.0,
+    most_offset: float = 5.0,
+    expected: tuple[float, float] | None = None,
 ) -> Alignment:
     """Find offset and drift between two clocks from one quantity that both devices measured.
 
@@ -100,6 +111,7 @@ def align(
         x_b: its signal, of any scale (k,), or as many, (k, c): vectors in the same axes tell more than their sizes.
         window: length of the stretches that are compared [s]; a tap needs to lie in some of them.
         most_offset: largest |offset| that is looked for, after the beginnings of the records have been aligned [s].
+        expected: the drift as it is known beforehand, and its deviation; nothing by default.
 
     Returns:
         An `Alignment`.
@@ -140,18 +152,43 @@ def align(
             weights.append(weight)
     if len(lags) < 3:
         raise InputError(f"align: only {len(lags)} stretches of {length:.3g} s show both signals; 3 are needed")
-    return _line(np.array(middles), np.array(lags), np.array(weights))
+    times, found, certain = np.array(middles), np.array(lags), np.array(weights)
+    use = _agreeing(times, found)
+    if use.sum() < 3:
+        raise InputError(f"align: of {len(found)} stretches of {length:.3g} s no three agree on a lag")
+    return _line(times[use], found[use], certain[use], expected)
 
 
-def _line(t: Array, lag: Array, weight: Array) -> Alignment:
-    """Return the weighted line through lags at times t of clock b: lag = offset + drift·t."""
+def _agreeing(t: Array, lag: Array) -> NDArray[np.bool_]:
+    """Return which lags (m,) at times t lie on one line: the one, through two of them, that is nearest to all.
+
+    What lies far off it counts no more than what lies off it at all.
+    """
+    i, j = np.triu_indices(len(t), 1)
+    slope = (lag[j] - lag[i]) / (t[j] - t[i])
+    possible = np.abs(slope) <= LARGEST_DRIFT
+    if not possible.any():
+        return np.zeros(len(t), dtype=bool)
+    apart = np.abs(lag[None] - lag[i, None] - slope[:, None] * (t[None] - t[i, None]))[possible]
+    best = apart[int(np.argmin(np.minimum(apart, AGREEING_SECONDS).sum(axis=1)))]
+    return np.asarray(best <= max(AGREEING_SECONDS, 3.0 * 1.4826 * float(np.median(best))))
+
+
+def _line(t: Array, lag: Array, weight: Array, expected: tuple[float, float] | None = None) -> Alignment:
+    """Return the weighted line through lags at times t of clock b: lag = offset + drift·t; `expected` as of `align`."""
     weight = weight / weight.mean()
     X = np.stack([np.ones_like(t), t - t.mean()], axis=1)
     A = X.T @ (weight[:, None] * X)
-    c = np.linalg.solve(A, X.T @ (weight * lag))
-    rest = lag - X @ c
+    b = X.T @ (weight * lag)
+    c = np.linalg.solve(A, b)
     free = len(t) - 2
-    variance = float(weight @ rest**2) / free
+    variance = float(weight @ (lag - X @ c) ** 2) / free
+    if expected is not None:
+        variance = max(variance, LAG_DEVIATION**2)
+        known = variance / expected[1] ** 2
+        A, b = A + np.diag([0.0, known]), b + np.array([0.0, known * expected[0]])
+        c = np.linalg.solve(A, b)
+    rest = lag - X @ c
     covariance = variance * np.linalg.inv(A)
     factor = float(stdtrit(free, 0.5 + OFFSET_CONFIDENCE / 2.0))
     origin = np.array([1.0, -t.mean()])

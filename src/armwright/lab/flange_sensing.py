@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What sensors on the flange measure, as one traced kernel, and what real devices add: noise, bias, bandwidth.
 
-Mounting of 004 §4.9, axes of the flange: force/torque sensor at (0, 0, 28.6) mm, inertial unit at (17.35, 6.05,
-9.5) mm.
+Mounting of 004, axes of the flange: force/torque sensor at (0, 0, 28.6) mm (6.10), inertial unit at (17.35, 6.05,
+9.5) mm (5.9).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.graph import compile_function
+from armwright.kinematics.frame_motion import point_jacobian_dot
 from armwright.kinematics.jacobians import pose_jacobian
 
 if TYPE_CHECKING:
@@ -54,11 +55,12 @@ def felt_kernel(robot: Robot, surroundings: Callable[..., Traced], inputs: tuple
         T, J = pose_jacobian(robot, q)
         link, _ = pose_jacobian(robot, q, tip)
         R = T[:3, :3]
-        spin, turn = J[3:] @ qd, J[3:] @ qdd
+        spin, rate = J[3:] @ qd, point_jacobian_dot(robot, q, qd, np.zeros(3))
+        linear, turn = J[:3] @ qdd + rate[:3] @ qd, J[3:] @ qdd + rate[3:] @ qd
 
         def moved(at: Traced) -> Traced:
             r = R @ at
-            return J[:3] @ qdd + np.cross(turn, r) + np.cross(spin, np.cross(spin, r))
+            return linear + np.cross(turn, r) + np.cross(spin, np.cross(spin, r))
 
         carried = load[0] * (np.asarray(robot.gravity) - moved(load[1:]))
         force = acting[:3] + carried
@@ -92,9 +94,10 @@ class DeviceClock:
 class Imperfect:
     """A first-order low-pass, a bias and white noise on a vector; the same seed gives the same readings."""
 
-    def __init__(self, size: int, *, noise: float, bias: ArrayLike, bandwidth: float, seed: int) -> None:
-        """Take noise, the standard deviation of a sample, and bandwidth [Hz], 0 for none."""
-        self._noise, self._bias = noise, np.broadcast_to(np.asarray(bias, dtype=np.float64), (size,))
+    def __init__(self, size: int, *, noise: ArrayLike, bias: ArrayLike, bandwidth: float, seed: int) -> None:
+        """Take noise, the standard deviation of a sample, one for all or one each, and bandwidth [Hz], 0 for none."""
+        self._noise = np.broadcast_to(np.asarray(noise, dtype=np.float64), (size,))
+        self._bias = np.broadcast_to(np.asarray(bias, dtype=np.float64), (size,))
         self._bandwidth, self._random = bandwidth, np.random.default_rng(seed)
         self._state: Array | None = None
 
@@ -104,5 +107,5 @@ class Imperfect:
             self._state = np.array(true)
         else:
             self._state = self._state + (1.0 - np.exp(-2.0 * np.pi * self._bandwidth * dt)) * (true - self._state)
-        noise = self._noise * self._random.standard_normal(len(self._state)) if self._noise else 0.0
+        noise = self._noise * self._random.standard_normal(len(self._state)) if self._noise.any() else 0.0
         return self._state + self._bias + noise

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual hand at the force sensor: half-sines of force in base axes, no moment about the sensor (004 §5.6).
+"""A virtual hand at the force sensor: half-sines of force in base axes, no moment about the sensor.
 
 Pushes are told as lines of text, ``begin seconds fx fy fz``, with `begin` in seconds of the controller's clock; one
 that lies in the past is left out.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings as tables: one CSV or Parquet file per device, with the column names that `identify` knows."""
+"""Recordings as tables: a CSV, Parquet or MATLAB file per device, with the column names that `identify` knows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.files import replacing
+from armwright.lab.mat_file import write_mat
 from armwright.lab.packets import Recorded, read_packets, recipe_from
 from armwright.lab.sources import ASSUMED, scales
 from armwright.lab.wire import netft, xsens
@@ -19,6 +20,7 @@ from armwright.packages import need
 if TYPE_CHECKING:
     from armwright.types import Array
 
+DEVICE_KINDS = ("csv", "parquet", "mat")
 NAMES = {
     "actual_q": "q",
     "actual_qd": "qd",
@@ -76,8 +78,8 @@ def _force(recorded: Recorded) -> tuple[list[str], Array]:
     rows = []
     for packet in recorded.of("/ft"):
         record = netft.unpack(packet.data, counts)
-        rows.append([packet.host * 1e-9, packet.device * 1e-9, record.rdt_sequence, *record.wrench])
-    return ["t_host", "t", "sequence", "fx", "fy", "fz", "tx", "ty", "tz"], np.array(rows, dtype=np.float64)
+        rows.append([packet.host * 1e-9, packet.device * 1e-9, record.rdt_sequence, *record.wrench, record.status])
+    return ["t_host", "t", "sequence", "fx", "fy", "fz", "tx", "ty", "tz", "status"], np.array(rows, dtype=np.float64)
 
 
 def _inertial(recorded: Recorded) -> tuple[list[str], Array]:
@@ -117,12 +119,13 @@ def tables(path: str | Path | Recorded) -> dict[str, tuple[list[str], Array]]:
 
 
 def export(path: str | Path | Recorded, folder: str | Path, kind: str = "csv") -> list[Path]:
-    """Write one table per device into `folder` as "csv" or "parquet"; return the files.
+    """Write one table per device into `folder`, of a kind of `DEVICE_KINDS`; return the files.
 
-    Tables of an earlier export are replaced one by one, each when the new one is whole.
+    Tables of an earlier export are replaced one by one, each when the new one is whole. A MATLAB file has a variable
+    per column.
     """
-    if kind not in ("csv", "parquet"):
-        raise InputError(f"export: csv or parquet, got {kind!r}")
+    if kind not in DEVICE_KINDS:
+        raise InputError(f"export: tables of devices are written as {', '.join(DEVICE_KINDS)}; got {kind!r:.40}")
     if kind == "parquet":
         arrow, parquet = need("pyarrow", "log", "writing .parquet"), need("pyarrow.parquet", "log", "parquet")
     target, out = Path(folder), []
@@ -131,13 +134,16 @@ def export(path: str | Path | Recorded, folder: str | Path, kind: str = "csv") -
         target.mkdir(parents=True, exist_ok=True)
         for name, (columns, rows) in found.items():
             file = target / f"{name}.{kind}"
+            out.append(file)
+            if kind == "mat":
+                write_mat(file, {column: rows[:, k] for k, column in enumerate(columns)})
+                continue
             with replacing(file) as draft:
                 if kind == "csv":
                     np.savetxt(draft, rows, delimiter=",", header=",".join(columns), comments="", fmt="%.17g")
                 else:
                     table = arrow.table({c: rows[:, k] for k, c in enumerate(columns)})
                     parquet.write_table(table, draft)
-            out.append(file)
     except OSError as error:
         raise InputError(f"{target}: cannot be written: {error.strerror}") from error
     return out

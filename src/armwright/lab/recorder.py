@@ -29,7 +29,7 @@ TOPIC = "/joint_states"
 FIELDS = ("actual_q", "actual_qd", "actual_current")
 LEAST_STEP = 8_000_000  # [ns] between messages: 125 per second are enough for a screen and for a fit
 _LAYOUT, _STAMP = joint_layout(JOINTS, 3)
-_REALTIME = struct.Struct(">252x18d")  # 004 §4.10: q, qd and current after size, time and five targets
+_REALTIME = struct.Struct(">252x18d")  # 004, Table 4.3: q, qd and current after size, time and five targets
 SCHEMA = (JOINT_STATES, "protobuf", joint_schema())
 
 

@@ -238,7 +238,7 @@ class RtdeSource(_Tcp):
 
 
 class RealtimeSource(_Tcp):
-    """The 756-byte stream of port 30003 (004 §4.10), however it is segmented."""
+    """The 756-byte stream of port 30003 (004, Table 4.3), however it is segmented."""
 
     topic, step, modulus = "/robot/realtime", 1, 0
 

@@ -51,7 +51,7 @@ def truth_of(stand: Stand, clock: DeviceClock) -> dict[str, Any]:
 
 STALL_AT = 5.0  # [s]
 FIRST_BYTES, LATE_BYTES = 694, 62
-"""004 §1.3: of a packet of 756 bytes after a late one, 694 come at once and 62 later."""
+"""004, section 4.4.1: of a packet of 756 bytes after a late one, 694 come at once and 62 later."""
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Faults:
 
 
 class Segmentation:
-    """Packets of one stream, cut as in 004 §1.3: 1 whole, 1 held back, then held + 694 bytes, then 62."""
+    """Packets of one stream, cut as 004 saw them (Figure 4.4): 1 whole, 1 held back, then held + 694 bytes, then 62."""
 
     def __init__(self) -> None:
         self._count, self._held, self.tail = 0, b"", b""

@@ -14,6 +14,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.lab.flange_sensing import DeviceClock, FeltWrench, Imperfect
+from armwright.lab.force_sensors import AXIA, ForceSensor
 from armwright.lab.rdt_streams import RdtStreams
 from armwright.lab.wire import netft, xsens
 
@@ -64,7 +65,7 @@ class Terminal:
                 os.close(handle)
 
 
-FT_NOISE, FT_BANDWIDTH = 0.05, 200.0  # [N, N m] per sample, [Hz]
+FT_BANDWIDTH = 200.0  # [Hz]
 IMU_NOISE, IMU_BANDWIDTH = 0.002, 30.0  # [m/s², rad/s] per sample, [Hz]
 
 
@@ -72,8 +73,8 @@ class VirtualNetFt:
     """An ATI sensor; every client that asked for a stream gets its datagrams.
 
     Attributes:
-        clock: its own time. rate: of its samples [1/s]. skip: one in `skip` records is not sent (0: none lost),
-            which only the sequence numbers tell. skipped: how many were not.
+        sensor: what it presents itself as. clock: its own time. rate: of its samples [1/s].
+        skip: one in `skip` records is not sent (0: none lost), which only the sequence numbers tell. skipped: how many.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class VirtualNetFt:
         rate: float = 250.0,
         http_port: int = netft.HTTP_PORT,
         rdt_port: int = netft.RDT_PORT,
-        noise: float = FT_NOISE,
+        sensor: ForceSensor = AXIA,
         bias: ArrayLike = 0.0,
         bandwidth: float = FT_BANDWIDTH,
         clock: DeviceClock | None = None,
@@ -93,12 +94,14 @@ class VirtualNetFt:
         """Open its ports on the stand's address."""
         self._every = _every(rate, "F/T")
         self.rate, self.clock, self.skip = rate, clock or DeviceClock(), skip
-        self._reading = Imperfect(6, noise=noise, bias=bias, bandwidth=bandwidth, seed=seed)
+        self.sensor = sensor
+        self._reading = Imperfect(6, noise=sensor.noise, bias=bias, bandwidth=bandwidth, seed=seed)
         self._zero = np.zeros(6)
         self._last = np.zeros(6)
         self.skipped = 0
+        page = netft.configuration(rate, sensor.product, sensor.counts, sensor.calibration, sensor.ranges)
         self.http_port = stand.network.listen(
-            stand.host, http_port, "ft http", lambda: (netft.HttpConnection(netft.configuration(rate)), b"")
+            stand.host, http_port, "ft http", lambda: (netft.HttpConnection(page), b"")
         )
         self._streams = RdtStreams(stand.network, stand.host, rdt_port, self._bias)
         self.rdt_port = self._streams.port
@@ -116,14 +119,14 @@ class VirtualNetFt:
         """Take a sample if one is due; send it."""
         if ticks % self._every:
             return
-        self._last = self._reading(np.asarray(felt.wrench), self._every * 0.002)
+        self._last, status = self.sensor.shown(self._reading(np.asarray(felt.wrench), self._every * 0.002))
         wrench = tuple((self._last - self._zero).tolist())
         internal = int(self.clock.at(ticks * 0.002) * netft.INTERNAL_RATE)
 
         def record(sequence: int) -> bytes | None:
             lost = bool(self.skip) and sequence % self.skip == 0
             self.skipped += lost
-            return None if lost else netft.pack(netft.Record(sequence, internal, 0, wrench))
+            return None if lost else netft.pack(netft.Record(sequence, internal, status, wrench), self.sensor.counts)
 
         self._streams.send(record)
 

@@ -271,7 +271,7 @@ class Controller:
         state: see `ControllerState`. why: of the last protective stop. reference: of the last tick.
         lock: held by whoever looks at or changes anything; a tick takes it for some ten microseconds.
         solver: for what a tick cannot wait for.
-        ignored: moves that came while another was under way (004 §1.3). collisions: protective stops so far.
+        ignored: moves that came while another was under way (004, section 4.4.1). collisions: protective stops so far.
     """
 
     def __init__(self, plant: LabPlant, *, e_series: bool = False, software: str | None = None) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
 
 REALTIME = struct.Struct(">I94d")
-"""004 §4.10: length 756, then 94 doubles."""
+"""Length 756, then 94 doubles; 004 lists those that it uses in Table 4.3."""
 TEMPERATURE, MAIN_VOLTAGE, ROBOT_VOLTAGE = 32.0, 48.0, 48.0  # constants: these are not simulated
 
 
@@ -105,7 +105,7 @@ def values(c: Controller) -> dict[str, Any]:
 
 
 def realtime_packet(v: dict[str, Any]) -> bytes:
-    """Return the real-time packet of 756 bytes (004 T4.3) from the outputs of `values`."""
+    """Return the real-time packet of 756 bytes (004, Table 4.3) from the outputs of `values`."""
     numbers = [
         v["timestamp"],
         *v["target_q"],

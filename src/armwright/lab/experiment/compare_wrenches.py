@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wrench from motor currents compared with the force sensor (004 §5.6).
+"""The wrench from motor currents compared with the force sensor (004, section 6.2).
 
 Three estimates are ours, one is the controller's own. All are in base axes, at the flange's origin, what the world does
 to the arm. Sensor and estimates are filtered alike, without delay.

@@ -18,14 +18,21 @@ from armwright.identify.identified import Identified
 from armwright.identify.model_file import save_model
 from armwright.identify.model_fit import fit
 from armwright.lab.experiment.acceptance import (
+    FORCES,
     Criterion,
     judge_currents,
+    judge_motion,
     judge_second_path,
     judge_stand,
+    judge_torques,
     judge_wrenches,
 )
+from armwright.lab.experiment.aligned_table import aligned, write_aligned
+from armwright.lab.experiment.chapter_facts import gains_facts, motion_facts, torque_facts
 from armwright.lab.experiment.compare_wrenches import COMPONENTS, Compared, Detected, compare, detect
 from armwright.lab.experiment.experiment_runs import Tell, remade
+from armwright.lab.experiment.model_torques import ModelTorques, gains_verdict, model_torques
+from armwright.lab.experiment.motion_check import MotionCheck, check_motion
 from armwright.lab.experiment.run_data import (
     Data,
     SensorClock,
@@ -53,7 +60,10 @@ ROTOR_DOUBT = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """Results of an experiment's recordings; None where there was no force sensor."""
+    """Results of an experiment's recordings; None where there was no force sensor.
+
+    Torques of `models` are those of runs without contact; `motions` of all runs with an inertial unit.
+    """
 
     data: dict[str, Data]
     robot: Robot
@@ -63,6 +73,8 @@ class Evaluated:
     clocks: dict[str, dict[str, SensorClock]]
     compared: list[Compared]
     detected: list[Detected]
+    models: list[ModelTorques]
+    motions: list[MotionCheck]
     criteria: list[Criterion]
 
 
@@ -72,12 +84,13 @@ def evaluate(experiment: Experiment, folder: Path, tell: Tell) -> Evaluated:
     Raises:
         InputError: a recording does not allow it; the message says which.
     """
-    data = {}
+    data, records = {}, {}
     for run in experiment.runs:
         file = folder / f"{run.name}.mcap"
         with remade():
             recorded = read_packets(file)
         data[run.name] = read_run(recorded, file, run.name)
+        records[run.name] = recorded
         export(recorded, folder / "tables" / run.name, "parquet")
     free = [data[run.name] for run in experiment.runs if not run.contact]
     robot, assumed = _described(experiment.robot)
@@ -94,6 +107,9 @@ def evaluate(experiment: Experiment, folder: Path, tell: Tell) -> Evaluated:
     tell(f"identified: k {_row(currents.k, 2)} N m/A, undetermined: {_undetermined(currents, robot)}")
     clocks = {run.name: _clocks(data[run.name], run.contact, model) for run in experiment.runs}
     write_json(folder / "clocks.json", {run: {t: clock_facts(c) for t, c in of.items()} for run, of in clocks.items()})
+    for name, recorded in records.items():
+        table = aligned(recorded, clocks=clocks[name], name=f"{name}.mcap")
+        write_aligned(table, folder / "tables" / name, "parquet")
     compared, detected = [], []
     for run in experiment.runs:
         one = data[run.name]
@@ -102,7 +118,12 @@ def evaluate(experiment: Experiment, folder: Path, tell: Tell) -> Evaluated:
             detected.append(detect(compared[-1], experiment.threshold, experiment.least_push))
             _write_wrenches(compared[-1], folder / f"wrenches-{run.name}.csv")
             tell(f"{run.name}: mean error of the force {_row(compared[-1].mean_error('with friction')[:3], 1)} N")
-    done = Evaluated(data, robot, weight, currents, model, clocks, compared, detected, [])
+    models = [model_torques(one, experiment.models, robot, weight) for one in free]
+    known = [found for found in models if found is not None]
+    for found in known:
+        tell(f"{found.run}: gains of the controller: {gains_verdict(found.gains)}")
+    motions = [check_motion(data[name], of["/imu"].t, robot) for name, of in clocks.items() if "/imu" in of]
+    done = Evaluated(data, robot, weight, currents, model, clocks, compared, detected, known, motions, [])
     done.criteria.extend(_judged(experiment, done))
     return done
 
@@ -132,20 +153,21 @@ def _clocks(data: Data, contact: bool, model: Identified) -> dict[str, SensorClo
 
 def _judged(experiment: Experiment, done: Evaluated) -> list[Criterion]:
     truth = next(iter(done.data.values())).facts.get("truth")
-    out = judge_currents(done.currents, truth)
+    out = [judge_torques(found, truth is not None) for found in done.models]
+    out += [judge_motion(found) for found in done.motions]
+    out += judge_currents(done.currents, truth)
     for found, seen in zip(done.compared, done.detected, strict=True):
         out += judge_wrenches(found, seen, experiment.threshold, experiment.least_push)
     if done.compared:
         names = {found.run for found in done.compared}
         out.append(judge_second_path([(run.name, str(run.moves)) for run in experiment.runs if run.name in names]))
     else:
-        out.append(
-            Criterion("E6", "wrench against the sensor", "see 004", "no force sensor, or no run with contact", None)
-        )
+        why = "no force sensor, or no run with contact"
+        out.append(Criterion(FORCES, "wrench against the sensor", "–", "–", why, None))
     rate = experiment.virtual.ft if experiment.virtual is not None else 0.0
     for name, data in done.data.items():
         out += judge_stand(data, done.clocks[name], rate)
-    return out
+    return sorted(out, key=lambda criterion: criterion.section)
 
 
 def clock_facts(clock: SensorClock) -> dict[str, Any]:
@@ -172,6 +194,9 @@ def facts_of(done: Evaluated) -> dict[str, Any]:
             for found in done.compared
         },
         "detected": {found.run: asdict(seen) for found, seen in zip(done.compared, done.detected, strict=True)},
+        "models": {found.run: torque_facts(found) for found in done.models},
+        "gains": {found.run: gains_facts(found.gains) for found in done.models},
+        "accelerometer": {found.run: motion_facts(found) for found in done.motions},
         "devices": {name: data.devices for name, data in done.data.items()},
     }
 

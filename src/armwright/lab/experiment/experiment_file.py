@@ -19,6 +19,7 @@ The format by example, with the defaults as comments where there are some::
     current_noise = 0.15                # [A] a sample
     payload = [0.0, 0.0, 0.0, 0.0]      # the tool beyond the sensor: kg, centre at the flange [m]
     ft = 250.0                          # samples per second; 0 for no sensor
+    ft_sensor = "axia"                  # or a Gamma: gamma-si-32-2.5, gamma-si-65-5, gamma-si-130-10
     ft_bias = [0, 0, 0, 0, 0, 0]        # [N, N m]
     imu = 100.0                         # samples per second; 0 for no unit
     offset = 0.0                        # of the sensors' clocks [s]
@@ -36,6 +37,9 @@ The format by example, with the defaults as comments where there are some::
     pushes = [[3.4, 2.0, 30, 0, 0]]     # a virtual hand: begin [s after the first command], seconds, force [N];
                                         # if a command is late, so are the pushes that were to come in its time
 
+    [models]                            # arms whose torques are compared with the controller's, by a name of yours
+    A = "ur5-kufieta-a"                 # catalogue name, sheet or URDF; none by default
+
     [feel]
     threshold = 10.0                    # [N] of the detector on F_z
     least_push = 20.0                   # [N] pushes along z from which none may be missed
@@ -48,6 +52,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from armwright.choices import FORCE_SENSORS
 from armwright.errors import DescriptionError, InputError
 from armwright.lab.hand import MOST_FORCE, MOST_SECONDS
 from armwright.lab.mover import Command, read_commands
@@ -63,6 +68,7 @@ from armwright.schema.checks import (
     named,
     number,
     numbers,
+    one_of,
     record,
     text,
     whole,
@@ -72,6 +78,7 @@ from armwright.schema.toml_text import Table, read_table
 FILES = Path(__file__).parent / "files"
 """Experiments that come with the package."""
 MOST_RUNS = 100
+MOST_MODELS = 8
 MOST_PUSH = max(MOST_FORCE, 1e4)
 """Of any number of a push: its begin and length [s], its force [N]."""
 REAL, VIRTUAL = "real", "virtual"
@@ -96,6 +103,7 @@ class Virtual:
     current_noise: float = 0.15
     payload: tuple[float, ...] = (0.0,) * 4
     ft: float = 250.0
+    ft_sensor: str = "axia"
     ft_bias: tuple[float, ...] = (0.0,) * 6
     imu: float = 100.0
     offset: float = 0.0
@@ -130,6 +138,7 @@ class Experiment:
     devices: Devices | None
     virtual: Virtual | None
     runs: tuple[ExperimentRun, ...]
+    models: tuple[tuple[str, Robot], ...] = ()
     threshold: float = 10.0
     least_push: float = 20.0
 
@@ -178,7 +187,10 @@ def read_experiment(name: str | Path) -> Experiment:
     robot_name, robot = said["robot"] if "robot" in said else ("ur5", load("ur5"))
     virtual = None if devices else said.get("virtual", Virtual())
     title = said.get("title", path.stem)
-    return Experiment(path, title, robot_name, robot, devices, virtual, runs, **said.get("feel", {}))
+    models = tuple((name, arm) for name, (_, arm) in said.get("models", {}).items())
+    if len(models) > MOST_MODELS:
+        raise top.refuse(f"at most {MOST_MODELS} models are compared", "models", "models")
+    return Experiment(path, title, robot_name, robot, devices, virtual, runs, models, **said.get("feel", {}))
 
 
 def experiment_keys(folder: Path) -> Check[dict[str, Any]]:
@@ -211,6 +223,7 @@ def experiment_keys(folder: Path) -> Check[dict[str, Any]]:
             "robot": made(text(), arm, "robot"),
             "devices": by_kind(devices, VIRTUAL),
             "virtual": made(STAND, lambda found: Virtual(**found), "virtual"),
+            "models": named(made(text(), arm, "model")),
             "runs": named(lambda value, refuse: _run(run(value, refuse), refuse)),
             "feel": feel,
         },
@@ -232,6 +245,7 @@ STAND = record(
         "current_noise": number(0.0, 10.0),
         "payload": numbers(-10.0, 10.0, count=4),
         "ft": RATE,
+        "ft_sensor": one_of(FORCE_SENSORS),
         "ft_bias": numbers(-1000.0, 1000.0, count=6),
         "imu": RATE,
         "offset": number(0.0, 1e6),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from armwright.errors import InputError
-from armwright.files import read_regular, write_file
+from armwright.files import read_regular, results_looked_at, write_file
 from armwright.lab.experiment.evaluate import Evaluated, evaluate, facts_of, write_json
 from armwright.lab.experiment.experiment_file import Experiment
 from armwright.lab.experiment.experiment_report import write_report
@@ -89,22 +89,25 @@ def _folder(experiment: Experiment, out: Path, resume: bool) -> Path:
     """Make the folder, with copies of what the experiment was told; without `resume` nothing in it may be replaced."""
     try:
         given = {file.name: read_regular(file, MOST_INPUT_BYTES) for file in _inputs(experiment, out)}
+        with results_looked_at():
+            changed = {name: content for name, content in given.items() if _copy(out / name) != content}
         made = [*(f"{run.name}.mcap" for run in experiment.runs), *RESULTS]
         made += [f"wrenches-{run.name}.csv" for run in experiment.runs]
         held = [name for name in made if (out / name).exists()]
-        held += [
-            name
-            for name, content in given.items()
-            if (out / name).exists() and read_regular(out / name, MOST_INPUT_BYTES) != content
-        ]
+        held += [name for name in changed if (out / name).exists()]
         if held and not resume:
             raise InputError(f"{out}: has {', '.join(held)} already; go on with --resume, or choose another --out")
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{out}: cannot be used: {error.strerror or error}") from error
-    for name, content in given.items():
+    for name, content in changed.items():
         write_file(out / name, content)
     return out
+
+
+def _copy(file: Path) -> bytes | None:
+    """Return the content of a copy that an earlier run left; None if there is none."""
+    return read_regular(file, MOST_INPUT_BYTES) if file.exists() else None
 
 
 def _inputs(experiment: Experiment, out: Path) -> list[Path]:

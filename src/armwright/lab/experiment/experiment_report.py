@@ -6,7 +6,6 @@ The pictures show torque over current, wrenches against the sensor, and a tap on
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,10 @@ import numpy as np
 
 from armwright.identify.drive_gains import FittedDrives, current_rows
 from armwright.lab.experiment.acceptance import Criterion, row
+from armwright.lab.experiment.chapter_report import add_chapter
 from armwright.lab.experiment.compare_wrenches import COMPONENTS, CONTROLLER, FRICTION, NONE, Compared
 from armwright.lab.experiment.evaluate import Evaluated
-from armwright.packages import need
+from armwright.lab.experiment.report_figures import blank_figure, png
 from armwright.recording.pictures.html_page import MarkedCell, Page
 
 if TYPE_CHECKING:
@@ -31,24 +31,10 @@ if TYPE_CHECKING:
 LINES = {NONE: ("0.75", 0.8), CONTROLLER: ("C1", 0.8), FRICTION: ("C0", 1.1)}
 
 
-def _figure(width: float, height: float) -> Figure:
-    need("matplotlib", "plot", "drawing")
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def png(figure: Figure) -> bytes:
-    """The picture's bytes."""
-    held = io.BytesIO()
-    figure.savefig(held, dpi=110, format="png")
-    return held.getvalue()
-
-
 def current_picture(logs: Sequence[Log], robot: Robot, found: FittedDrives) -> Figure:
-    """Rigid-body torque over current, and with friction (004 figures 6.1 and 6.2), each joint."""
+    """Rigid-body torque over current, and with friction (004, Figures 6.1 and 6.2), each joint."""
     tau, _, dry, qd, current, moving = current_rows(logs, robot)
-    figure = _figure(11.0, 4.2)
+    figure = blank_figure(11.0, 4.2)
     axes = figure.subplots(2, robot.n)
     friction = found.coulomb * dry + found.viscous * qd
     for j, joint in enumerate(robot.joints):
@@ -80,7 +66,7 @@ def current_picture(logs: Sequence[Log], robot: Robot, found: FittedDrives) -> F
 
 def wrench_picture(found: Compared, threshold: float) -> Figure:
     """The six components of one run: sensor, estimates, and the detector's threshold on F_z."""
-    figure = _figure(11.0, 8.0)
+    figure = blank_figure(11.0, 8.0)
     axes = figure.subplots(6, 1, sharex=True)
     t = found.t - found.t[0]
     for k, (axis, name) in enumerate(zip(axes, COMPONENTS, strict=True)):
@@ -107,6 +93,8 @@ def _outside(judged: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
+OUR_LIMITS = "Our limits (004 sets none)"
+HEADS = ("004", "what", "limit", "ours, from", "found", "")
 WORDS = {True: "met", False: "NOT MET", None: "not judged"}
 MARKS = {True: "good", False: "over", None: ""}
 STYLE = "td,th{text-align:left}td.good{color:var(--good);font-weight:600}"
@@ -115,7 +103,7 @@ STYLE = "td,th{text-align:left}td.good{color:var(--good);font-weight:600}"
 def sentence(criteria: Sequence[Criterion]) -> str:
     """The verdict in a sentence."""
     met, failed, unknown = (sum(c.passed is value for c in criteria) for value in (True, False, None))
-    return f"{met} of 004's demands met, {failed} not met, {unknown} not judged."
+    return f"{met} of our limits met, {failed} not met, {unknown} not judged."
 
 
 def write_report(experiment: Experiment, done: Evaluated, path: Path, seconds: float | None) -> Path:
@@ -124,23 +112,25 @@ def write_report(experiment: Experiment, done: Evaluated, path: Path, seconds: f
     if seconds is not None:
         lead += f" From starting the devices to this page: {seconds:.0f} s."
     page = Page(experiment.title, STYLE).lead(lead)
-    demands = [
-        (c.experiment, c.what, c.limit, c.found, MarkedCell(WORDS[c.passed], MARKS[c.passed])) for c in done.criteria
+    limits = [
+        (c.section, c.what, c.limit, c.origin, c.found, MarkedCell(WORDS[c.passed], MARKS[c.passed]))
+        for c in done.criteria
     ]
-    page.section("What 004 demands").table(("", "demand", "limit", "found", ""), demands)
+    page.section(OUR_LIMITS).table(HEADS, limits).paragraph(_WHOSE)
     page.paragraph(_devices(experiment))
     free = [done.data[run.name].log for run in experiment.runs if not run.contact]
-    page.section("E5: currents and torques")
+    add_chapter(page, done, experiment.virtual is not None)
+    page.section("6.1: currents and torques")
     page.figure(png(current_picture(free, done.robot, done.currents)), _CURRENTS).table(*_currents(done))
     used = row(done.currents.usable())
     page.paragraph(f"Where k is undetermined, that of the nearest joint is used for wrenches: {used} N m/A.")
     for found in done.compared:
-        page.section(f"E6: {found.run}").figure(png(wrench_picture(found, experiment.threshold)), _WRENCH)
+        page.section(f"6.2: forces, {found.run}").figure(png(wrench_picture(found, experiment.threshold)), _WRENCH)
         errors = {name: zip(found.mean_error(name), found.largest_error(name), strict=True) for name in found.estimates}
         rows = [(name, *(f"{a:.2f} | {b:.1f}" for a, b in pairs)) for name, pairs in errors.items()]
         page.table(("mean | largest error", *COMPONENTS), rows)
     heads = ("run", "device", "received", "lost", "connections", "its clock on the robot's")
-    page.section("E7: the stand").table(heads, _stand(done))
+    page.section("4.4: the stand").table(heads, _stand(done))
     if (weight := done.weight) is not None:
         centre = row(1e3 * np.asarray(weight.centre), 1)
         found_by = f"Weighed by the sensor: {weight.mass:.3f} kg at {centre} mm"
@@ -148,6 +138,10 @@ def write_report(experiment: Experiment, done: Evaluated, path: Path, seconds: f
     return page.write(path)
 
 
+_WHOSE = (
+    "004 sets no limits: it reports what came out. These are ours, each with where it comes from; equations, tables "
+    "and sections are those of the thesis."
+)
 _CURRENTS = (
     "Torque over motor current, moving rows of the runs without contact. Above: the rigid body alone. Below: with "
     "friction, and the line τ = k i + b by regressing the current; dotted where k is undetermined."

@@ -21,6 +21,7 @@ from typing import IO, Any
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.files import results_looked_at
 from armwright.lab.experiment.experiment_file import Experiment, ExperimentRun, Virtual
 from armwright.lab.mover import ARRIVED_ERROR, Command, move, start_pose
 from armwright.lab.net import LabError
@@ -118,7 +119,7 @@ def _options(experiment: Experiment, virtual: Virtual) -> list[str]:
     ]
     out += [f"--current-noise={virtual.current_noise!r}", f"--ft-rate={virtual.ft!r}", f"--imu-rate={virtual.imu!r}"]
     out += [f"--clock-offset={virtual.offset!r}", f"--clock-drift={virtual.drift!r}"]
-    out += [f"--ft-bias={joined(virtual.ft_bias)}"]
+    out += [f"--ft-bias={joined(virtual.ft_bias)}", f"--ft-sensor={virtual.ft_sensor}"]
     mass, *place = virtual.payload
     out += [f"--payload={mass!r}@{joined(tuple(place))}"] if mass else []
     return out + (["--segment"] if virtual.segment else [])
@@ -185,7 +186,7 @@ def remade() -> Iterator[None]:
 
 def is_finished(file: Path, run: ExperimentRun) -> bool:
     """Return whether a recording of this run, to its end, is there; an `InputError` if it is damaged."""
-    with remade():
+    with remade(), results_looked_at():  # a recording that is not finished is made again, under the same name
         facts = read_facts(file)
     return bool(facts.get(FINISHED)) and facts.get("commands") == [command.line for command in run.commands]
 

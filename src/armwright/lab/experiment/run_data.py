@@ -54,6 +54,15 @@ class SensorSamples:
 
 
 @dataclass(frozen=True, eq=False)
+class Targets:
+    """What the controller wanted: q, qd, qdd (T, n) at the rows of the log."""
+
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Data:
     """One run.
 
@@ -61,6 +70,8 @@ class Data:
         log: joints and currents by the controller's clock. host: (T,) when each row came [s].
         force: (T, 6) the controller's own estimate at the TCP, base axes.
         ft: wrench on the sensor in its axes. imu: specific force in its axes. None if there is none.
+        turning: (K, 3) rate of turn at the samples of the inertial unit, its axes [rad/s].
+        targets: of the controller.
         moved: (T,) whether the controller's reference moves.
         facts: metadata of the recording. realtime: (K,) controller times of the 756-byte packets.
     """
@@ -74,6 +85,8 @@ class Data:
     imu: SensorSamples | None
     realtime: Array
     facts: dict[str, Any]
+    turning: Array | None = None
+    targets: Targets | None = None
 
     @property
     def devices(self) -> dict[str, dict[str, Any]]:
@@ -94,6 +107,10 @@ def read_run(recorded: Recorded, file: Path, name: str) -> Data:
     rows = rows[np.concatenate([[True], np.diff(rows[:, 1]) > 0.0])]
 
     def vector(stem: str, count: int = 6) -> Array:
+        if f"{stem}_0" not in columns:
+            raise InputError(
+                f"{file}: its RTDE stream has no {stem}; `armwright lab record` asks for all that is needed"
+            )
         at = columns.index(f"{stem}_0")
         return np.asarray(rows[:, at : at + count])
 
@@ -107,6 +124,7 @@ def read_run(recorded: Recorded, file: Path, name: str) -> Data:
         vector("target_torque") if known else None,
         name=name,
     )
+    unit = _sensor(recorded, "/imu", 6)
     return Data(
         name,
         log,
@@ -114,18 +132,26 @@ def read_run(recorded: Recorded, file: Path, name: str) -> Data:
         vector("actual_TCP_force"),
         (np.abs(vector("target_qd")) > STILL_REFERENCE_SPEED).any(axis=1),
         _sensor(recorded, "/ft", 6),
-        _sensor(recorded, "/imu", 3),
+        None if unit is None else SensorSamples(unit.t, unit.host, unit.values[:, :3]),
         np.array([packet.device * 1e-9 for packet in recorded.of("/robot/realtime")]),
         recorded.facts,
+        None if unit is None else unit.values[:, 3:],
+        Targets(vector("target_q"), vector("target_qd"), vector("target_qdd")) if "target_qdd_0" in columns else None,
     )
 
 
 def _sensor(recorded: Recorded, topic: str, count: int) -> SensorSamples | None:
     if len(recorded.of(topic)) < 2:
         return None
+    found = sensor_samples(recorded, topic)
+    return SensorSamples(found.t, found.host, found.values[:, :count])
+
+
+def sensor_samples(recorded: Recorded, topic: str) -> SensorSamples:
+    """Return the samples of a sensor, those at which its clock rises; values (K, m) are all behind time and counter."""
     _, rows = table_of(recorded, topic)
-    rows = rows[np.concatenate([[True], np.diff(rows[:, 1]) > 0.0])]
-    return SensorSamples(rows[:, 1], rows[:, 0], rows[:, 3 : 3 + count])
+    rows = rows[np.concatenate([[True], np.diff(np.maximum.accumulate(rows[:, 1])) > 0.0])]
+    return SensorSamples(rows[:, 1], rows[:, 0], rows[:, 3:])
 
 
 WEIGHING_RATE, WEIGHING_CUTOFF = 100.0, 8.0
@@ -193,6 +219,8 @@ COMPARED_RATE = 125.0
 COMPARED_WINDOW = 2.0  # [s]
 MOST_OFF = 1.0  # [s] after the host's times have aligned the records
 MOST_DRIFT = 0.006  # of a device's clock
+USUAL_DRIFT = 5e-4  # deviation of a device's clock: quartz has a fifth of that
+LEAST_PACKETS = 20  # of a sensor, from which its clock is told by their arrival
 SETTLED_SECONDS = 0.2  # [s]
 LEVELLING_SECONDS = 0.6  # [s] over which a force is levelled: friction and weight are slow, taps and pushes are not
 
@@ -212,14 +240,26 @@ class SensorClock:
 
 
 def by_host(data: Data, sensor: SensorSamples) -> tuple[float, float]:
-    """Return the line (slope, offset) from a sensor's time to the controller's, through the arrival times of packets.
+    """Return slope and offset from a sensor's time to the controller's, by when packets arrived."""
+    return host_line(data.log.t, data.host, sensor)[:2]
 
-    Robot and sensor may pause together, so every packet is compared with those of the robot that came around it. A busy
-    host delays some: the line is that of the better half.
+
+def host_line(t_robot: Array, host_robot: Array, sensor: SensorSamples) -> tuple[float, float, float]:
+    """Return slope and offset from a sensor's time to the controller's, and the packets' median distance from that [s].
+
+    Robot and sensor may pause together, so every packet is compared with those of the robot (t, host: (T,)) that came
+    around it. A busy host delays some: the line is that of the better half.
+
+    Raises:
+        InputError: fewer than 20 packets of the sensor came between the first and the last of the robot.
     """
-    host = np.maximum.accumulate(data.host)
-    t = np.interp(sensor.host, host, data.log.t)
+    host = np.maximum.accumulate(host_robot)
+    t = np.interp(sensor.host, host, t_robot)
     use = (sensor.host >= host[0]) & (sensor.host <= host[-1])
+    if use.sum() < LEAST_PACKETS:
+        raise InputError(
+            f"clocks: {use.sum()} packets of a sensor came together with the robot's; {LEAST_PACKETS} needed"
+        )
     middle = float(sensor.t.mean())
     x, y = sensor.t[use] - middle, t[use]
     keep = np.ones(len(x), dtype=bool)
@@ -229,15 +269,20 @@ def by_host(data: Data, sensor: SensorSamples) -> tuple[float, float]:
         keep = off <= np.median(off)
     if abs(slope - 1.0) > MOST_DRIFT:  # no clock is that bad: the packets' delay grew
         slope, offset = 1.0, float(np.median(y - x))
-    return float(slope), float(offset - slope * middle)
+    return float(slope), float(offset - slope * middle), float(np.median(np.abs(y - slope * x - offset)))
 
 
 def _refined(data: Data, sensor: SensorSamples, t_a: Array, x_a: Array, x_b: Array, what: str) -> SensorClock:
-    slope, offset = by_host(data, sensor)
+    slope, offset, scatter = host_line(data.log.t, data.host, sensor)
     rough = slope * sensor.t + offset
     inside = (rough >= t_a[0]) & (rough <= t_a[-1])
+    if inside.any():  # one device may have been heard later than the other: `align` puts beginnings together
+        both = (t_a >= rough[inside][0]) & (t_a <= rough[inside][-1])
+        t_a, x_a = t_a[both], x_a[both]
     try:
-        found = align(t_a, x_a, rough[inside], x_b[inside], window=COMPARED_WINDOW, most_offset=MOST_OFF)
+        expected = (1.0 - slope, USUAL_DRIFT)  # of what is left after the host's times
+        most = MOST_OFF + 2.0 * scatter  # a busy host may have held packets back for longer than a second
+        found = align(t_a, x_a, rough[inside], x_b[inside], window=COMPARED_WINDOW, most_offset=most, expected=expected)
     except InputError as error:
         return SensorClock(rough, None, f"by the host's times: {error}")
     whole = Alignment(

@@ -22,6 +22,8 @@ STOP, START_REALTIME, START_BUFFERED, START_MULTI, RESET_LATCH, SET_BIAS = (
 )
 COUNTS_PER_FORCE = COUNTS_PER_TORQUE = 1_000_000
 INTERNAL_RATE = 7000.0
+SATURATED = 0x80020000
+"""Status of a record: an error (bit 31), transducer saturation (bit 17)."""
 MOST_REQUEST = 4096
 
 
@@ -34,9 +36,10 @@ class Record(NamedTuple):
     wrench: tuple[float, ...]
 
 
-def pack(record: Record) -> bytes:
-    """Return a record as 36 bytes; what does not fit into the counts saturates."""
-    scaled = [round(value * COUNTS_PER_FORCE) for value in record.wrench]
+def pack(record: Record, counts_per: tuple[float, float] = (COUNTS_PER_FORCE, COUNTS_PER_TORQUE)) -> bytes:
+    """Return a record as 36 bytes, in counts per newton and newton metre; what does not fit into them saturates."""
+    scales = [counts_per[0]] * 3 + [counts_per[1]] * 3
+    scaled = [round(value * scale) for value, scale in zip(record.wrench, scales, strict=True)]
     counts = [min(max(c, -(2**31)), 2**31 - 1) for c in scaled]
     return RECORD.pack(record.rdt_sequence & 0xFFFFFFFF, record.ft_sequence & 0xFFFFFFFF, record.status, *counts)
 
@@ -53,17 +56,25 @@ def request(command: int, count: int = 0) -> bytes:
     return REQUEST.pack(MAGIC, command, count)
 
 
-CONFIGURATION = f"""<?xml version="1.0"?>
-<netftConfiguration><prodname>Ethernet Axia</prodname><prodver>armwright lab</prodver><setserial>FT00001</setserial>
-<cfgcpf>{COUNTS_PER_FORCE}</cfgcpf><cfgcpt>{COUNTS_PER_TORQUE}</cfgcpt>
-<scfgfu>N</scfgfu><scfgtu>N-m</scfgtu><cfgfu>2</cfgfu><cfgtu>3</cfgtu>
-<comrdtrate>{{rate:.0f}}</comrdtrate><comrdtbsiz>1</comrdtbsiz><runstat>0</runstat></netftConfiguration>
+CONFIGURATION = """<?xml version="1.0"?>
+<netftConfiguration><prodname>{product}</prodname><prodver>armwright lab</prodver><setserial>FT00001</setserial>
+<cfgcpf>{counts[0]}</cfgcpf><cfgcpt>{counts[1]}</cfgcpt>
+<scfgfu>N</scfgfu><scfgtu>N-m</scfgtu><cfgfu>2</cfgfu><cfgtu>3</cfgtu>{more}
+<comrdtrate>{rate:.0f}</comrdtrate><comrdtbsiz>1</comrdtbsiz><runstat>0</runstat></netftConfiguration>
 """
 
 
-def configuration(rate: float) -> bytes:
-    """Return the page of a sensor that sends `rate` records per second."""
-    return CONFIGURATION.format(rate=rate).encode()
+def configuration(
+    rate: float,
+    product: str = "Ethernet Axia",
+    counts: tuple[int, int] = (COUNTS_PER_FORCE, COUNTS_PER_TORQUE),
+    calibration: str = "",
+    ranges: tuple[float, ...] = (),
+) -> bytes:
+    """Return the page of a sensor that sends `rate` records per second; with its calibration and ranges, if known."""
+    more = f"\n<cfgnam>{calibration}</cfgnam>" if calibration else ""
+    more += f"<cfgmr>{';'.join(f'{x:g}' for x in ranges)}</cfgmr>" if ranges else ""
+    return CONFIGURATION.format(rate=rate, product=product, counts=counts, more=more).encode()
 
 
 class HttpConnection:
