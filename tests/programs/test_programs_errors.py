@@ -32,7 +32,6 @@ MISTAKES = [
     ("l-irl", "lin a", "lin b", 8, "b", "target 'b' is not declared"),
     ("l-irl", "robtarg : v", "robtarg : a", 4, "a", "declared twice"),
     ("urscript", "movel(a", "movel(b", 4, "b", "variable 'b' is not declared"),
-    ("rapid", "MoveL a", "MoveL b", 6, "b", "data 'b' is not declared"),
     ("rapid", "jointtarget j", "jointtarget a", 3, "a", "declared twice"),
     ("krl", "LIN a", "LIN b", 5, "b", "variable 'b' is not declared"),
     ("krl", "  $VEL.CP", "  DECL POS a\n  $VEL.CP", 3, "a", "declared twice"),
@@ -59,14 +58,6 @@ MISTAKES = [
     ("urscript", "[0, 0, 0, 0, 0, 0]", "[0, -90, 90, 0, 0, 0]", 3, "movej", "degrees where radians are meant"),
     # loops without an end, branches on inputs
     ("urscript", "  movel(a, v=0.1)", "  while True:\n    movel(a)\n  end", 4, "while", "endless loop"),
-    (
-        "rapid",
-        "    MoveL a",
-        "    WHILE TRUE DO MoveL a, v100, fine, tool0; ENDWHILE\n    MoveL a",
-        6,
-        "WHILE",
-        "endless",
-    ),
     ("krl", "  LIN a", "  LOOP\n  LIN a\n  ENDLOOP", 5, "LOOP", "endless loop"),
     ("krl", "  LIN a", "  FOR i=1 TO 3 STEP 0\n  LIN a\n  ENDFOR", 5, "end of line", "endless loop: STEP 0"),
     (
@@ -77,8 +68,6 @@ MISTAKES = [
         "get_digital_in",
         "while the cell runs",
     ),
-    ("rapid", "    MoveL", "    IF di1 = 1 THEN WaitTime 1; ENDIF\n    MoveL", 6, "di1", "while the cell runs"),
-    ("rapid", "    MoveL", "    WaitDI di1, 1;\n    MoveL", 6, "WaitDI", "depends on the running cell"),
     ("krl", "  LIN", "  WAIT FOR $IN[1]\n  LIN", 5, "FOR", "depends on the running cell"),
     ("krl", "  LIN", "  IF $IN[1] THEN\n  WAIT SEC 1\n  ENDIF\n  LIN", 5, "$IN", "while the cell runs"),
     # speeds and sizes
