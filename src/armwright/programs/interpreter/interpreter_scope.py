@@ -84,10 +84,12 @@ class Scopes:
         self.own: dict[int, dict[str, Cell]] = {}
         self.shared: dict[str, Cell] = {}
 
-    def add(self, module: Module, declare: Declare, *, hidden: bool) -> None:
-        """Add data of a module, which is worked out when it is first used."""
+    def add(self, module: Module, declare: Declare, *, hidden: bool, partner: Module | None = None) -> None:
+        """Add data of a module, which is worked out when it is first used; a partner sees them as its own."""
         cell = Cell(declare.kind, None, declared=declare.at.line, pending=(declare, module))
-        self.own.setdefault(id(module), {})[declare.at.key] = cell
+        for owner in (module, partner):
+            if owner is not None:
+                self.own.setdefault(id(owner), {})[declare.at.key] = cell
         if not hidden:
             self.shared.setdefault(declare.at.key, cell)
 

@@ -36,6 +36,7 @@ from armwright.programs.program import Note
 from armwright.programs.reading import ReadOptions
 
 PASSES_TO_LEAVE = 1000  # of a loop that may leave itself; then it is taken for one without an end
+MOVES_TO_LEAVE = 500  # moves of such a loop, after which it is, too
 MOST_JUMPS = 1000
 
 
@@ -250,7 +251,7 @@ class Interpreter(TreeRoutines):
     def _while(self, statement: tree.While) -> None:
         leaves = any(isinstance(s, tree.Leave | tree.Return | tree.Jump) for s in tree.statements_in(statement.body))
         names = sorted(self.names_in(statement.test)) if statement.test is not None else []
-        passes, fixed, kept = 0, 0, None
+        passes, fixed, kept, since = 0, 0, None, 0
         while True:
             self.step(statement.at)
             known = self.loop_test(statement, passes, at_end=False)
@@ -274,8 +275,10 @@ class Interpreter(TreeRoutines):
             if state == self.seen(names):
                 fixed += 1
                 if fixed == self.options.passes:
-                    kept = self.kept()
-                if fixed >= self.options.passes and (not leaves or fixed >= PASSES_TO_LEAVE):
+                    kept, since = self.kept(), len(self.notes.draft.moves) + len(self.notes.gaps)
+                more = len(self.notes.draft.moves) + len(self.notes.gaps) - since
+                tried = fixed >= PASSES_TO_LEAVE or more > MOVES_TO_LEAVE
+                if fixed >= self.options.passes and (not leaves or tried):
                     self.restore(kept)
                     times = "one pass" if self.options.passes == 1 else f"{self.options.passes} passes"
                     self.notes.assume(statement.at.line, f"this loop has no end: {times}", "--passes")
@@ -315,6 +318,19 @@ class Interpreter(TreeRoutines):
         for cell, value in cells:
             cell.value = value
         self.set_machine(machine)
+
+    external: list[float] | None = None  # where the external axes stand
+
+    def check_external(self, axes: list[float], at: Token) -> None:
+        """Tell of external axes; those that move are in the way unless the user locks them."""
+        if not any(axes) and self.external is None:
+            return
+        moved = self.external is not None and axes != self.external and any(axes)
+        if moved and not self.options.lock_external:
+            message = "external axes move: an arm on a track would be somewhere else"
+            self.notes.obstacle(message, at, "--lock-external, if they do not carry the arm")
+        self.notes.note(at.line, "external axes are left out", once=True)
+        self.external = axes
 
     def machine(self) -> Value:
         """Return the state of the controller that moves depend on."""

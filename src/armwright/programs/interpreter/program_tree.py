@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from armwright.programs.interpreter.program_values import Value
 from armwright.programs.languages.scanner import Token
 
 Node = Any
@@ -23,7 +24,7 @@ class Literal(NamedTuple):
     """A number, text or truth value; nested lists of numbers, too."""
 
     at: Token
-    value: Any
+    value: Value
 
 
 class Name(NamedTuple):
@@ -204,7 +205,7 @@ Block = tuple[Any, ...]
 # --- routines and modules ---------------------------------------------------------------------------------------------
 
 
-class Parameter(NamedTuple):
+class RoutineParameter(NamedTuple):
     """A parameter; `shared` if the routine works on the caller's variable, `optional` if it may be left out."""
 
     at: Token
@@ -219,7 +220,7 @@ class Routine:
 
     at: Token
     kind: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[RoutineParameter, ...]
     result: str
     body: Block
     last_line: int

@@ -81,6 +81,14 @@ class ValueTrouble(Exception):  # noqa: N818 - becomes an error with its place
         self.valid = valid
 
 
+class UnknownPart(Exception):  # noqa: N818 - the move becomes a gap
+    """A part of a move is not known."""
+
+    def __init__(self, unknown: Unknown) -> None:
+        """Keep why."""
+        self.unknown = unknown
+
+
 def combined(*values: Value, guess: Callable[[], Any] | None = None) -> Unknown:
     """Return what follows from values of which one is unknown: its reason, all names, a guess if all have one."""
     unknown = [value for value in values if isinstance(value, Unknown)]

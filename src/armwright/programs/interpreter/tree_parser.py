@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar, NoReturn
 
 from armwright.errors import ProgramError
@@ -221,7 +222,8 @@ class TreeParser:
         if self.at(*self.ends):
             self.take()
         kind = first.key.lower()
-        said = NotUnderstood(error.at, str(error), error.valid, kind in motion)
+        moving = kind in motion or bool(near(kind, motion, 0.8))  # a misspelt move is not skipped either
+        said = NotUnderstood(error.at, str(error), error.valid, moving)
         self.module.set_aside.append(said)
         return said
 
@@ -234,8 +236,13 @@ def near(word: str, known: Iterable[str], cutoff: float = 0.75) -> str:
     """Return the known word that is nearest to `word`, or nothing."""
     if len(word) > LONGEST_GUESS:
         return ""
+    return _nearest(word.lower(), tuple(known), cutoff)
+
+
+@lru_cache(maxsize=1000)
+def _nearest(word: str, known: tuple[str, ...], cutoff: float) -> str:
     likely = [k.lower() for k in known if abs(len(k) - len(word)) <= 3][:MOST_GUESSES]
-    found = difflib.get_close_matches(word.lower(), likely, 1, cutoff)
+    found = difflib.get_close_matches(word, likely, 1, cutoff)
     return found[0] if found else ""
 
 

@@ -53,7 +53,8 @@ class TreeRoutines(TreeValues):
     def _declare(self, statement: tree.Declare) -> None:
         key = statement.at.key
         known = self.frame.cells.get(key)
-        if known is not None and known.declared != statement.at.line and known.declared:
+        given = self.frame.routine is not None and any(p.at.key == key for p in self.frame.routine.parameters)
+        if known is not None and not given and known.declared and known.declared != statement.at.line:
             self.notes.obstacle(f"{statement.at.text!r} is declared twice", statement.at, "another name")
         if known is None or statement.value is not None or not self.keeps_parameters:
             self.frame.cells[key] = self.declared(statement)

@@ -46,7 +46,9 @@ RAPID = Language(
     write_rapid,
     told=True,
 )
-KRL = Language("krl", (".src", ".krl"), _look(r"^\s*(PTP|LIN|CIRC|SPL|SLIN)\s+[\w{$]"), read_krl, write_krl)
+KRL = Language(
+    "krl", (".src", ".krl", ".sub"), _look(r"^\s*(S?PTP|S?LIN|S?CIRC|SPL)\s+[\w{$]"), read_krl, write_krl, told=True
+)
 G_CODE = Language(
     "g-code", (".nc", ".ngc", ".gcode", ".tap"), _look(r"^\s*(N\d+\s*)?(G\d+(\.\d+)?\s*)+"), read_gcode, write_gcode
 )

@@ -15,7 +15,7 @@ import numpy as np
 
 from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.program_tree import Argument
-from armwright.programs.interpreter.program_values import Unknown, Value
+from armwright.programs.interpreter.program_values import Unknown, UnknownPart, Value
 from armwright.programs.interpreter.tree_parser import near
 from armwright.programs.languages.program_draft import DEG, MM, joints_deg
 from armwright.programs.languages.rapid_data import (
@@ -32,7 +32,7 @@ from armwright.programs.languages.rapid_data import (
 )
 from armwright.programs.languages.rapid_parser import MOTION
 from armwright.programs.languages.rapid_quiet import GIVING, LEFT_OUT, OTHER_TASKS, OUTSIDE_CONTROL, QUIET
-from armwright.programs.languages.rapid_settings import RapidSettings, UnknownPart
+from armwright.programs.languages.rapid_settings import RapidSettings
 from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Distance, Duration, Fraction, Joints, Payload, Pose, ToolRate
 from armwright.types import Array
@@ -153,7 +153,8 @@ class RapidMoves(RapidSettings):
     def target(self, argument: Argument, joints: bool) -> Joints | Pose:
         """Return where a move leads."""
         data = self.given(argument, "jointtarget" if joints else "robtarget")
-        self.check_external(numbers(data.parts["extax"]), argument.at)
+        axes = [0.0 if axis == UNUSED else axis for axis in numbers(data.parts["extax"])]
+        self.check_external(axes, argument.at)
         if joints:
             degrees = numbers(data.parts["robax"])
             known = tuple(angle != UNUSED for angle in degrees)
@@ -170,18 +171,6 @@ class RapidMoves(RapidSettings):
             argument.at.line, "the status of robtargets is kept, the branch follows by continuity", once=True
         )
         return Pose(T, status=tuple(int(n) for n in status), name=data.name)
-
-    def check_external(self, axes: list[float], at: Token) -> None:
-        """Tell of external axes; those that move are in the way unless the user locks them."""
-        used = [0.0 if axis == UNUSED else axis for axis in axes]
-        if not any(used) and self.external is None:
-            return
-        moved = self.external is not None and used != self.external and any(used)
-        if moved and not self.options.lock_external:
-            message = "external axes move: an arm on a track would be somewhere else"
-            self.notes.obstacle(message, at, "--lock-external, if they do not carry the arm")
-        self.notes.note(at.line, "external axes are left out", once=True)
-        self.external = used
 
     def speed(self, argument: Argument, named: dict[str, Argument]) -> Value:
         """Return how fast to move, with VelSet."""

@@ -19,7 +19,7 @@ import re
 from typing import Any, ClassVar
 
 from armwright.programs.interpreter import program_tree as tree
-from armwright.programs.interpreter.program_tree import Argument, Block, Module, Node, Parameter, Routine
+from armwright.programs.interpreter.program_tree import Argument, Block, Module, Node, Routine, RoutineParameter
 from armwright.programs.interpreter.tree_parser import Spelling, Syntax, TreeParser, meant, near
 from armwright.programs.languages.scanner import Token
 
@@ -158,7 +158,7 @@ class RapidParser(TreeParser):
         opening = self.take()
         result = self.name("a type").key if opening.key == "func" else ""
         name = self.name("the routine's name")
-        parameters: tuple[Parameter, ...] = ()
+        parameters: tuple[RoutineParameter, ...] = ()
         if opening.key != "trap":
             self.expect("(")
             parameters = self.parameters()
@@ -178,16 +178,16 @@ class RapidParser(TreeParser):
             self.module.doubled[name.key] = name
         self.module.routines.setdefault(name.key, made)
 
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[RoutineParameter, ...]:
         """Read the parameters of a routine."""
-        found: list[Parameter] = []
+        found: list[RoutineParameter] = []
         while not self.at(")"):
             optional = bool(self.accept("\\"))
             shared = False
             while word := self.accept("inout", "pers", "var", "ref"):
                 shared = shared or word.key in ("inout", "pers", "var")
             kind = self.name("a type").key
-            found.append(Parameter(self.name("a parameter's name"), kind, shared, optional))
+            found.append(RoutineParameter(self.name("a parameter's name"), kind, shared, optional))
             if self.accept("{"):
                 while not self.accept("}") and self.word.kind != "end":
                     self.take()

@@ -12,6 +12,7 @@ from armwright.programs.interpreter.program_tree import Argument, Node
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
+    UnknownPart,
     Value,
     ValueTrouble,
     number_of,
@@ -26,14 +27,6 @@ from armwright.programs.program import Distance, Duration, Fraction, Payload, St
 from armwright.types import Array
 
 
-class UnknownPart(Exception):  # noqa: N818 - the move becomes a gap
-    """A part of a move is not known."""
-
-    def __init__(self, unknown: Unknown) -> None:
-        """Keep why."""
-        self.unknown = unknown
-
-
 class RapidSettings(RapidValues):
     """The controller's state and the instructions that change it."""
 
@@ -45,7 +38,6 @@ class RapidSettings(RapidValues):
         self.on_circles: Value = "with_path"
         self.override, self.most_speed = 1.0, 0.0
         self.shift: Array | Unknown | None = None
-        self.external: list[float] | None = None
         self.commands: dict[str, Callable[[Token, list[Argument], dict[str, Argument]], None]] = {
             "waittime": self.wait,
             "gripload": self.grip_load,
