@@ -46,6 +46,7 @@ class Interpreter(TreeRoutines):
     def __init__(self, module: Module, options: ReadOptions) -> None:
         """Know what to do with every kind of statement."""
         super().__init__(module, options)
+        self.endless: set[int] = set()  # loops and jumps that were found not to end
         self.run: dict[type, Callable[[Any], None]] = {
             tree.Declare: self._declare,
             tree.Assign: self._assign,
@@ -91,6 +92,7 @@ class Interpreter(TreeRoutines):
                 self.statement(statement)
             return
         index, jumps, before, moves = 0, 0, self.changes, len(self.notes.draft.moves)
+        kept, since = None, 0
         while index < len(statements):
             try:
                 self.statement(statements[index])
@@ -102,8 +104,15 @@ class Interpreter(TreeRoutines):
                 backward = to <= index
                 still = self.changes == before and len(self.notes.draft.moves) == moves
                 before, moves = self.changes, len(self.notes.draft.moves)
-                unconditional = type(statements[index]) is tree.Jump or still
-                if backward and (unconditional or jumps > MOST_JUMPS):
+                here = id(statements[index])
+                once = type(statements[index]) is tree.Jump or still or jump.unsure or here in self.endless
+                if backward and kept is None and not once:
+                    kept, since = self.kept(), moves
+                if backward and not once and (jumps > MOST_JUMPS or moves - since > MOVES_TO_LEAVE):
+                    self.restore(kept)
+                    self.endless.add(here)
+                    before, moves = self.changes, len(self.notes.draft.moves)
+                if backward and (once or here in self.endless):
                     line = statements[index].at.line
                     self.notes.assume(line, f"the way back to {jump.label!r} is not taken: one pass")
                 else:
@@ -147,6 +156,7 @@ class Interpreter(TreeRoutines):
         value = self.value(node)
         if not isinstance(value, Unknown):
             return truth_of(value)
+        self.unsure_tests += 1
         names = ", ".join(value.names) or value.reason
         taken = None if value.guess is None else truth_of(value.guess)
         option = f"--input {value.names[0]}=…" if value.names else ""
@@ -154,12 +164,24 @@ class Interpreter(TreeRoutines):
         return taken
 
     def _if(self, statement: tree.If) -> None:
+        unsure = False
         for test, block in statement.branches:
-            if self.test(test, statement.at, "this test"):
-                self.block(block)
+            before = self.unsure_tests
+            holds = self.test(test, statement.at, "this test")
+            unsure = unsure or self.unsure_tests > before
+            if holds:
+                self.branch(block, unsure)
                 return
             self.missed(block, test)
-        self.block(statement.otherwise)
+        self.branch(statement.otherwise, unsure)
+
+    def branch(self, block: Block, unsure: bool) -> None:
+        """Carry out a branch; jumps out of one that a test led to which is not known are marked."""
+        try:
+            self.block(block)
+        except JumpFlow as jump:
+            jump.unsure = jump.unsure or unsure
+            raise
 
     def missed(self, block: Block, test: Node) -> None:
         """Remember what a block that did not run depends on."""
@@ -277,9 +299,10 @@ class Interpreter(TreeRoutines):
                 if fixed == self.options.passes:
                     kept, since = self.kept(), len(self.notes.draft.moves) + len(self.notes.gaps)
                 more = len(self.notes.draft.moves) + len(self.notes.gaps) - since
-                tried = fixed >= PASSES_TO_LEAVE or more > MOVES_TO_LEAVE
+                tried = fixed >= PASSES_TO_LEAVE or more > MOVES_TO_LEAVE or id(statement) in self.endless
                 if fixed >= self.options.passes and (not leaves or tried):
                     self.restore(kept)
+                    self.endless.add(id(statement))
                     times = "one pass" if self.options.passes == 1 else f"{self.options.passes} passes"
                     self.notes.assume(statement.at.line, f"this loop has no end: {times}", "--passes")
                     return
@@ -319,6 +342,7 @@ class Interpreter(TreeRoutines):
             cell.value = value
         self.set_machine(machine)
 
+    unsure_tests = 0  # how many tests were not known so far
     external: list[float] | None = None  # where the external axes stand
 
     def check_external(self, axes: list[float], at: Token) -> None:

@@ -33,8 +33,8 @@ class JumpFlow(Exception):  # noqa: N818 - flow, not an error
     """The program goes on at a label."""
 
     def __init__(self, label: str) -> None:
-        """Keep the label."""
-        self.label = label
+        """Keep the label; `unsure` if a test that is not known led here."""
+        self.label, self.unsure = label, False
 
 
 class TreeRoutines(TreeValues):

@@ -49,7 +49,18 @@ ENDS = {
 }
 INNER = ("endif", "endfor", "endwhile", "endloop", "until", "endswitch", "endspline", "else", "case", "default")
 OUTER = ("end", "endfct", "def", "deffct", "enddat", "defdat")
-TO_LINE_END = ("interrupt", "trigger", "ext", "extp", "extfct", "extfctp", "import", "brake", "resume", "continue")
+TO_LINE_END: tuple[str, ...] = (
+    "interrupt",
+    "trigger",
+    "ext",
+    "extp",
+    "extfct",
+    "extfctp",
+    "import",
+    "brake",
+    "resume",
+    "continue",
+)
 TO_LINE_END += ("channel", "const_vel", "stop", "on_error_proceed", "time_block", "anout", "anin", "digin", "cwrite")
 
 

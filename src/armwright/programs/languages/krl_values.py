@@ -8,6 +8,7 @@ it. Variables of the controller begin with ``$``: what the program sets is remem
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ SYSTEM = (
     "$circ_type",
 )
 OFF = {"$in": False, "$out": False, "$flag": False, "$cycflag": False, "$anin": 0.0, "$anout": 0.0, "$timer": 0}
-MATHS = {
+MATHS: dict[str, Callable[..., Any]] = {
     "abs": abs,
     "sqrt": math.sqrt,
     "sin": lambda x: math.sin(x * DEG),
@@ -188,7 +189,7 @@ class KrlValues(Interpreter):
 
     def stands(self, key: str, at: Token) -> Value:
         """Return where the arm was led last: planned, not measured."""
-        here = Unknown(f"{key.upper()}: where the arm stands is not known", (key.upper(),))
+        here: Value = Unknown(f"{key.upper()}: where the arm stands is not known", (key.upper(),))
         if key.startswith("$axis") and isinstance(self.last, RecordValue):
             here = self.last
         elif key.startswith("$pos") and isinstance(self.last, np.ndarray):
@@ -266,7 +267,7 @@ class KrlValues(Interpreter):
                     return combined(found)
             try:
                 if key == "inv_pos":
-                    return frame_record(np.linalg.inv(frame_matrix(values[0])))
+                    return frame_record(np.asarray(np.linalg.inv(frame_matrix(values[0])), dtype=np.float64))
                 return MATHS[key](*values)
             except (TypeError, ValueError, ArithmeticError, IndexError):
                 raise ValueTrouble(f"{node.at.text} does not fit its arguments", "as the manual has them") from None
