@@ -32,8 +32,8 @@ from armwright.programs.languages.krl_data import (
     load_of,
     numbers_in,
 )
-from armwright.programs.languages.krl_parser import BLENDS, MOTION, MOVES
 from armwright.programs.languages.krl_settings import OUTSIDE_CONTROL, QUIET, KrlSettings
+from armwright.programs.languages.krl_words import BLENDS, MOTION, MOVES
 from armwright.programs.languages.program_draft import DEG, MM, PERCENT, joints_deg, pose_abc
 from armwright.programs.languages.scanner import Token
 from armwright.programs.program import (

@@ -19,49 +19,19 @@ from typing import ClassVar
 
 from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.program_tree import Argument, Block, Module, Node, Routine, RoutineParameter
-from armwright.programs.interpreter.tree_parser import Spelling, Syntax, TreeParser, meant, near
+from armwright.programs.interpreter.tree_parser import Syntax, TreeParser, meant, near
+from armwright.programs.languages.krl_words import (
+    BLENDS,
+    ENDS,
+    INNER,
+    MOTION,
+    MOVES,
+    OUTER,
+    SPELLING,
+    TO_LINE_END,
+    TYPES,
+)
 from armwright.programs.languages.scanner import Token
-
-SPELLING = Spelling(
-    names=r"[^\W\d]\w*|\$\w+",
-    signs=r"<=|>=|<>|==|[-+*/()\[\]{}=:,<>#.!?]",
-    comments=(";", "&"),
-    lines=True,
-    numbers=r"'[HBhb][0-9A-Fa-f]+'|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?",
-)
-MOVES = frozenset(
-    f"{s}{word}{rel}" for s in ("", "s") for word in ("ptp", "lin", "circ") for rel in ("", "_rel")
-) | frozenset(("spl", "spl_rel"))
-MOTION = MOVES | {"spline", "ptp_spline", "endspline"}
-BLENDS = ("c_ptp", "c_dis", "c_ori", "c_vel", "c_spl")
-TYPES = ("int", "real", "bool", "char", "frame", "pos", "e6pos", "axis", "e6axis", "load")
-ENDS = {
-    "def": "end",
-    "deffct": "endfct",
-    "if": "endif",
-    "for": "endfor",
-    "while": "endwhile",
-    "loop": "endloop",
-    "repeat": "until",
-    "switch": "endswitch",
-    "spline": "endspline",
-    "ptp_spline": "endspline",
-}
-INNER = ("endif", "endfor", "endwhile", "endloop", "until", "endswitch", "endspline", "else", "case", "default")
-OUTER = ("end", "endfct", "def", "deffct", "enddat", "defdat")
-TO_LINE_END: tuple[str, ...] = (
-    "interrupt",
-    "trigger",
-    "ext",
-    "extp",
-    "extfct",
-    "extfctp",
-    "import",
-    "brake",
-    "resume",
-    "continue",
-)
-TO_LINE_END += ("channel", "const_vel", "stop", "on_error_proceed", "time_block", "anout", "anin", "digin", "cwrite")
 
 
 def parse_krl(text: str, file: str = "") -> Module:
@@ -271,7 +241,10 @@ class KrlParser(TreeParser):
             elif word := self.accept(*BLENDS):
                 found.append(Argument(word, word.key, None))
             elif self.accept("#"):
-                found.append(Argument(self.name("TOOL or BASE"), "frame", None))
+                frame = self.name("TOOL or BASE")
+                if frame.key not in ("tool", "base"):
+                    self.fail("relative to what?", at=frame, valid="#TOOL or #BASE")
+                found.append(Argument(frame, "frame", None))
             else:
                 self.fail("expected the end of the line", valid="C_PTP, C_DIS, C_ORI, C_VEL or the end of the line")
             self.accept(",")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from armwright.programs.interpreter import program_tree as tree
+from armwright.programs.interpreter.interpreter_scope import Cell
 from armwright.programs.interpreter.program_interpreter import Interpreter
 from armwright.programs.interpreter.program_tree import Node
 from armwright.programs.interpreter.program_values import (
@@ -67,6 +68,7 @@ MATHS: dict[str, Callable[..., Any]] = {
     "ceil": math.ceil,
     "floor": math.floor,
 }
+KNOWN_TYPES = frozenset((*PARTS, "int", "real", "bool", "char", "fdat", "pdat", "ldat"))
 NULL = dict.fromkeys(("x", "y", "z", "a", "b", "c"), 0.0)
 
 
@@ -106,6 +108,12 @@ class KrlValues(Interpreter):
                 value = copied(value)
                 value.kind = kind
         return value
+
+    def declared(self, statement: tree.Declare) -> Cell:
+        """Return the variable that a declaration makes; types that no file has are told."""
+        if statement.kind not in KNOWN_TYPES and statement.kind not in self.records:
+            self.notes.note(statement.at.line, f"the type {statement.kind.upper()} is in none of the files", once=True)
+        return super().declared(statement)
 
     def check_parts(self, value: RecordValue, kind: str) -> None:
         """Refuse components that a type does not have."""

@@ -75,7 +75,11 @@ class RapidSettings(RapidValues):
         found = unknown_in(value)
         if found is not None:
             raise UnknownPart(found)
-        return self.fit(value, kind, argument.at)
+        made = self.fit(value, kind, argument.at)
+        found = unknown_in(made)
+        if found is not None:
+            raise UnknownPart(found)
+        return made
 
     def used(self, make: Callable[[RecordValue], Any], data: RecordValue, at: Token) -> Value:
         """Return what a record means; what does not fit is told where the record was written."""

@@ -105,7 +105,10 @@ class RapidValues(Interpreter):
 
     def check(self, made: RecordValue) -> None:
         """Check that the parts of a record are of their types."""
-        for (name, kind), value in zip(self.records[made.kind], made.parts.values(), strict=True):
+        missing = {name: Unknown(f"{name} has no value", (name,)) for name, _ in self.records[made.kind]}
+        made.parts = {name: made.parts.get(name, missing[name]) for name in missing}
+        for name, kind in self.records[made.kind]:
+            value = made.parts[name]
             if isinstance(value, RecordValue) and kind in self.records:
                 self.check(value)
             elif isinstance(value, Unknown):
