@@ -129,6 +129,7 @@ def test_damage_is_an_answer_of_ours(language):
             assert 0 <= answer.line <= text.count("\n") + 2
         else:
             read += 1
+            refused += answer.reading is not None and not answer.reading.whole  # read in part, and said so
             assert all(np.isfinite(move.T_base_frame).all() for move in answer.moves)
             assert all(1 <= move.line <= text.count("\n") + 1 for move in answer.moves)
     assert read > COUNT / 100, "the damage leaves nothing to read"

@@ -34,6 +34,7 @@ from armwright.cli.option_words import (
 )
 from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, say, say_json, show_page, table
 from armwright.cli.output import tell as remark
+from armwright.cli.program_reading import ReadingOptions, reading_figures, say_nothing_moves
 from armwright.cli.simulate_command import progress
 from armwright.errors import NotSupportedError
 
@@ -73,6 +74,7 @@ def description(program: Program) -> dict[str, Any]:
         "start_q": program.start_q,
         "moves": [{**_plain(move), "number": number} for number, move in enumerate(program.moves, 1)],
         "notes": [{"line": note.line, "message": note.message} for note in program.notes],
+        "read": reading_figures(program),
     }
 
 
@@ -195,6 +197,7 @@ def program(
     file: ProgramFile,
     arm: Robot,
     language: LanguageName = None,
+    reading: ReadingOptions,
     cycles: CycleOptions,
     mounting: Mounting,
     wanted: ProgramFiles,
@@ -202,7 +205,7 @@ def program(
 ) -> None:
     """Check a robot program against what the motors can do: where, when and why they cannot follow, what would work.
 
-    Exit code 0 if they can, 1 if they cannot.
+    Exit code 0 if they can, 1 if they cannot, 3 if they can as far as the program could be read.
     """
     from armwright.files import Uninterrupted
     from armwright.programs import Payload, Push, read_program
@@ -217,8 +220,11 @@ def program(
     try:
         with progress(f"{file.name} on {arm.name}", json) as bar:
             tell: Callable[[float], Any] = bar or (lambda _: None)
-            text = read_program(file, language)
+            text = read_program(file, language, **reading.said())
             tell(0.05)
+            if text.reading is not None and not any(move.kind != "wait" for move in text.moves):
+                say_json(description(text)) if json else say_nothing_moves(text)
+                raise typer.Exit(reading.ending(text))
             load, tool, start = mounting.payload, mounting.tool, mounting.start
             options: dict[str, Any] = {
                 "override": cycles.override,
@@ -250,6 +256,8 @@ def program(
         raise ending
     if not outcome.feasible:
         raise typer.Exit(NEGATIVE)
+    if reading.ending(text):
+        raise typer.Exit(reading.ending(text))
 
 
 def _check_files(csv: Path | None, out: Path | None) -> None:
@@ -280,7 +288,15 @@ def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: Command
     wrote = [str(file) for file in files]
     if json:
         found = outcome.figures() if ending is None else {"feasible": outcome.feasible, "verdict": outcome.verdict}
-        say_json({**found, "seconds": took, "files": wrote, "error": error_object(ending) if ending else None})
+        say_json(
+            {
+                **found,
+                "read": reading_figures(outcome.program),
+                "seconds": took,
+                "files": wrote,
+                "error": error_object(ending) if ending else None,
+            }
+        )
         return
     if ending is None:
         print_tables(outcome)

@@ -21,6 +21,7 @@ from armwright.errors import InputError
 from armwright.robot.parts import ByContent, frozen, frozen_pose
 
 if TYPE_CHECKING:
+    from armwright.programs.reading import ProgramReading
     from armwright.types import Array
 
 MoveKind = Literal["joint", "line", "arc", "spline", "wait"]
@@ -298,6 +299,7 @@ class Program(ByContent):
         language: ``l-irl``, ``urscript``, ``rapid``, ``krl``, ``g-code``; empty where none was read.
         file: where it was read, for messages.
         notes: what the reader assumed.
+        reading: how far it was read, where the reader tells; then a program may move nowhere.
     """
 
     moves: tuple[Move, ...]
@@ -307,11 +309,12 @@ class Program(ByContent):
     language: str = field(default="", compare=False)
     file: str = field(default="", compare=False)
     notes: tuple[Note, ...] = field(default=(), compare=False)
+    reading: ProgramReading | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Freeze; refuse programs without a motion."""
         object.__setattr__(self, "moves", tuple(self.moves))
-        if not any(move.kind != "wait" for move in self.moves):
+        if self.reading is None and not any(move.kind != "wait" for move in self.moves):
             raise InputError(f"program {self.name!r}: it moves nowhere; expected at least one move")
         if self.start_q is not None:
             object.__setattr__(self, "start_q", frozen(self.start_q, (np.size(self.start_q),), "program: start_q"))

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +20,11 @@ from armwright.arguments import names_culprit
 from armwright.errors import InputError, ProgramError
 from armwright.files import read_regular
 from armwright.kinematics.extent import reach
+from armwright.programs.interpreter.program_files import MAX_BYTES, decoded
+from armwright.programs.interpreter.program_folder import SEVERAL, main_file
 from armwright.programs.languages import LANGUAGES, Language
-from armwright.programs.program import Joints, Move, Pose, Program
+from armwright.programs.program import Joints, Move, Note, Pose, Program
+from armwright.programs.reading import ReadOptions
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -65,21 +70,40 @@ def _error(program: Program, move: Move, message: str, valid: str) -> ProgramErr
     return ProgramError(message, file=program.file, line=move.line, valid=valid)
 
 
-MAX_BYTES = 8_000_000
-
-
 @names_culprit
-def read_program(source: str | Path, language: str | None = None) -> Program:
+def read_program(
+    source: str | Path,
+    language: str | None = None,
+    *,
+    more: Sequence[str | Path] = (),
+    config: str | Path | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    define: Mapping[str, Any] | None = None,
+    assume_frames: bool = False,
+    lock_external: bool = False,
+    passes: int = 1,
+    entry: str | None = None,
+) -> Program:
     """Read a robot program.
 
     Args:
-        source: a file's path, or the text of a program (a string of more than one line).
+        source: a file's path, or the text of a program (a string of more than one line); for RAPID and KRL also a
+            folder or a ``.zip`` of them.
         language: ``l-irl``, ``urscript``, ``rapid``, ``krl`` or ``g-code``. If omitted, the file's suffix tells
             (``.irl``; ``.script``, ``.urscript``; ``.mod``, ``.modx``, ``.prg``; ``.src``, ``.krl``; ``.nc``,
             ``.ngc``, ``.gcode``, ``.tap``), else the look of the text; if neither is clear, an error asks.
+        more: further files of the program; RAPID and KRL files beside `source` are found when a name is missing.
+        config: the controller's own data, KRL's ``$config.dat`` (or the folder that has it).
+        inputs: values of inputs by name; a list is used up reading by reading. Inputs that nobody tells are off.
+        define: values of names that no file declares (tools, frames, positions), as texts of the language.
+        assume_frames: take tools and frames that no file has for the flange and the arm's base.
+        lock_external: take external axes that move for axes that do not carry the arm.
+        passes: how often loops without an end are run.
+        entry: routine to run, if the file does not tell.
 
     Returns:
-        The program in SI units, with notes on what was assumed.
+        The program in SI units, with notes on what was assumed; ``program.reading`` tells how far it was read: moves
+        that are not known are `Gap`, and `ProgramReading.whole` is False then.
 
     Raises:
         ProgramError: with file, line, column, word, and what would be valid there.
@@ -89,15 +113,43 @@ def read_program(source: str | Path, language: str | None = None) -> Program:
     """
     if not isinstance(source, str | Path):
         raise InputError(f"read_program: expected a path or the text of a program, got {type(source).__name__}")
+    told = ReadOptions(
+        inputs=dict(inputs or {}),
+        define=dict(define or {}),
+        config=None if config is None else Path(config),
+        assume_frames=assume_frames,
+        lock_external=lock_external,
+        passes=passes,
+        entry=entry,
+        more=tuple(Path(path) for path in more),
+    )
+    if passes < 1:
+        raise InputError(f"read_program: passes: expected 1 or more, got {passes}")
+    western = False
     if isinstance(source, str) and "\n" in source:
         text, file, suffix = source, "", ""
         if len(text) > MAX_BYTES:
             raise ProgramError(f"{len(text)} characters; at most {MAX_BYTES} are read", valid="a shorter program")
     else:
         path = Path(source)
-        text, file, suffix = _content(path), str(path), path.suffix.lower()
+        if path.is_dir() or path.suffix.lower() == ".zip":
+            path, told = main_file(path, told)
+        text, western = told.texts[str(path)] if str(path) in told.texts else _content(path)
+        file, suffix = str(path), path.suffix.lower()
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if suffix not in SEVERAL:
+        western = False
     _check_text(text, file)
-    return _reader(language, suffix, text, file).read(text.replace("\r\n", "\n"), file)
+    reader = _reader(language, suffix, text, file)
+    if not reader.told:
+        if told != ReadOptions():
+            raise InputError(f"read_program: {reader.name} programs take no inputs, definitions, files or entry")
+        return reader.read(text, file)
+    program = reader.read(text, file, told)
+    if western:
+        note = Note(0, "the file is no UTF-8 text: read as cp1252")
+        program = replace(program, notes=(note, *program.notes))
+    return program
 
 
 @names_culprit
@@ -113,18 +165,25 @@ def write_program(program: Program, language: str) -> str:
     return _language(language).write(program)
 
 
-def _content(path: Path) -> str:
+def _content(path: Path) -> tuple[str, bool]:
     try:
-        return read_regular(path, MAX_BYTES).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ProgramError(f"the file is not UTF-8 text: {error}", file=str(path), valid="a text file") from None
+        text, western = decoded(read_regular(path, MAX_BYTES), str(path))
     except (OSError, ValueError) as error:
         size = f"at most {MAX_BYTES} bytes" if getattr(error, "errno", None) == errno.EFBIG else "a readable file"
         reason = getattr(error, "strerror", None) or error
         raise ProgramError(f"cannot read: {reason}", file=str(path), valid=size) from None
+    if western and path.suffix.lower() not in SEVERAL:
+        raise ProgramError("the file is not UTF-8 text", file=str(path), valid="a text file")
+    return text, western
 
 
 def _check_text(text: str, file: str) -> None:
+    template = re.search(r"\{\{.*?\}\}|\{%.*?%\}", text)
+    if template:
+        line = text.count("\n", 0, template.start()) + 1
+        raise ProgramError(
+            "this is a template, no program", file=file, line=line, word=template[0][:40], valid="a filled-in program"
+        )
     bad = re.search(r"[\x00-\x08\x0e-\x1f\x7f]", text)
     if bad:
         line = text.count("\n", 0, bad.start()) + 1

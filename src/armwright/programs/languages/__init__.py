@@ -27,8 +27,9 @@ class Language:
     name: str
     suffixes: tuple[str, ...]
     look: re.Pattern[str]
-    read: Callable[[str, str], Program]
+    read: Callable[..., Program]
     write: Callable[[Program], str]
+    told: bool = False  # `read` takes options: what a user says about inputs, frames, files
 
 
 def _look(pattern: str) -> re.Pattern[str]:
@@ -37,8 +38,17 @@ def _look(pattern: str) -> re.Pattern[str]:
 
 L_IRL = Language("l-irl", (".irl",), _look(r"^\s*move\s+(ptp|lin|circle)\b"), read_lirl, write_lirl)
 URSCRIPT = Language("urscript", (".script", ".urscript"), _look(r"^\s*move[jlpc]\s*\("), read_urscript, write_urscript)
-RAPID = Language("rapid", (".mod", ".modx", ".prg"), _look(r"^\s*Move(AbsJ|J|L|C)\s+[^(]"), read_rapid, write_rapid)
-KRL = Language("krl", (".src", ".krl"), _look(r"^\s*(PTP|LIN|CIRC|SPL|SLIN)\s+[\w{$]"), read_krl, write_krl)
+RAPID = Language(
+    "rapid",
+    (".mod", ".modx", ".prg", ".sys", ".sysx"),
+    _look(r"^\s*(Move(AbsJ|J|L|C)\s+[^(]|MODULE\s+\w+|(LOCAL\s+)?PROC\s+\w+\s*\()"),
+    read_rapid,
+    write_rapid,
+    told=True,
+)
+KRL = Language(
+    "krl", (".src", ".krl", ".sub"), _look(r"^\s*(S?PTP|S?LIN|S?CIRC|SPL)\s+[\w{$]"), read_krl, write_krl, told=True
+)
 G_CODE = Language(
     "g-code", (".nc", ".ngc", ".gcode", ".tap"), _look(r"^\s*(N\d+\s*)?(G\d+(\.\d+)?\s*)+"), read_gcode, write_gcode
 )

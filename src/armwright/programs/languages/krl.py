@@ -1,448 +1,232 @@
 # SPDX-License-Identifier: Apache-2.0
-"""KRL, the part that moves the arm: millimetres, degrees, $VEL.CP in m/s; ``;`` begins a comment, any case.
+"""KRL: programs with their data files, read by `krl_parser` and run by the interpreter; mm, degrees, $VEL.CP in m/s.
 
-program   = {"DEF" name "(" ")" {statement} "END"}          the first one is run, others when they are called
-statement = ["DECL"] type name {"," name} ["=" value] | name "=" value | system "=" value
-          | ("PTP"|"LIN"|"PTP_REL"|"LIN_REL") target [word] | ("CIRC"|"CIRC_REL") via "," target ["," "CA" angle] [word]
-          | "SPLINE" … "ENDSPLINE" with ("SPL"|"SLIN") target | "SCIRC" via "," target, each [WITH system = value, …]
-          | "WAIT" "SEC" s | "FOR" i "=" a "TO" b ["STEP" s] … "ENDFOR" | "WHILE" cond … "ENDWHILE"
-          | "REPEAT" … "UNTIL" cond | "LOOP" … "ENDLOOP" | "IF" cond "THEN" … ["ELSE" …] "ENDIF" | "EXIT" | "HALT"
-          | "BAS" "(" "#VEL_PTP"|"#ACC_PTP"|"#VEL_CP"|"#ACC_CP"|"#INITMOV" "," number ")"
-word      = "C_PTP" | "C_DIS" | "C_ORI" | "C_VEL"
-system    = $VEL.CP $VEL.ORI1 $ACC.CP $ACC.ORI1 $VEL_AXIS[i] $ACC_AXIS[i] $APO.CDIS/CORI/CVEL/CPTP $TOOL $BASE $LOAD
-          | $ORI_TYPE = #VAR|#CONSTANT | $CIRC_TYPE = #BASE|#PATH
-
-`KrlMoveReader` reads the motion instructions (PTP, LIN, CIRC, their relative forms, spline blocks), `read_krl` a whole
-program; `krl_data` has the values.
+`krl_moves` has the moves, `krl_settings` BAS, inline forms and waits, `krl_values` values and the controller's
+variables. The routine named like the file is run, else the first one. ``name.dat`` beside ``name.src`` belongs to it;
+further files and ``$config.dat`` are looked at when a name is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import re
+from pathlib import Path
 
-from armwright.programs.languages.expression import (
-    Blocks,
-    BreakLoop,
-    Scope,
-    condition,
-    evaluate,
-    finite,
-    number,
-    repeat,
-)
-from armwright.programs.languages.krl_data import ARRAYS, BLENDS, ENUMS, FRAMES, NUMERIC, Machine, aggregate
-from armwright.programs.languages.program_draft import DEG, Draft
-from armwright.programs.languages.scanner import Cursor, Lexicon, Token
-from armwright.programs.program import Duration, Joints, MoveKind, Orientation, Pose, Program, Stop, Tangent
+from armwright.errors import ProgramError
+from armwright.programs.interpreter import program_tree as tree
+from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell
+from armwright.programs.interpreter.program_files import Neighbours
+from armwright.programs.interpreter.program_tree import Module, Routine
+from armwright.programs.interpreter.program_values import RecordValue, Value, ValueTrouble
+from armwright.programs.interpreter.reading_notes import Obstacle
+from armwright.programs.languages.krl_moves import KrlMoves
+from armwright.programs.languages.krl_parser import KrlParser, parse_krl
+from armwright.programs.languages.scanner import Token
+from armwright.programs.program import Program
+from armwright.programs.reading import ReadOptions
 
-MOTIONS: dict[str, MoveKind] = {
-    "ptp": "joint",
-    "sptp": "joint",
-    "ptp_rel": "joint",
-    "lin": "line",
-    "slin": "line",
-    "lin_rel": "line",
-    "circ": "arc",
-    "scirc": "arc",
-    "circ_rel": "arc",
-}
-SEGMENTS: dict[str, MoveKind] = {"spl": "spline", "slin": "line", "scirc": "arc"}
+SUFFIXES = (".src", ".dat", ".sub", ".krl")
+CONFIG = "$config.dat"
+NEAR = (".", "System", "../System", "../../System", "../../R1/System", "R1/System")  # where it lies on a controller
 
 
-class KrlMoveReader:
-    """Reads motion instructions, given what the machine knows."""
+def read_krl(text: str, file: str = "", options: ReadOptions | None = None) -> Program:
+    """Read a KRL program; see the module's text for what is run."""
+    return KrlReader(text, file, options or ReadOptions()).program()
 
-    def __init__(self, draft: Draft, scope: Scope) -> None:
-        """Begin with an unmoved machine."""
-        self.draft, self.cursor, self.scope = draft, draft.cursor, scope
-        self.machine = Machine(draft)
 
-    def motion(self, at: Token) -> None:
-        """Read a move after its first word."""
-        parts = self.parts(at, MOTIONS[at.key])
-        words = [word for word in iter(lambda: self.cursor.accept(*BLENDS), None) if word]
-        if len(words) > 1:
-            self.draft.note(words[1].line, f"of two blend words the first counts: {words[0].text}", once=True)
-        parts["blend"] = self.machine.blend(words[0] if words else None)
-        self.draft.add(at, **parts)
+class KrlReader(KrlMoves):
+    """Links the files of a program and runs it."""
 
-    def spline(self, at: Token) -> None:
-        """Read a spline block; its inner targets are passed without rounding."""
-        cursor = self.cursor
-        segments: list[tuple[Token, dict[str, Any]]] = []
-        outer = self.with_settings()
-        while not cursor.accept("endspline"):
-            if cursor.accept("\n"):
-                continue
-            if not cursor.at(*SEGMENTS):
-                cursor.unknown("unknown word in a spline block", ["SPL", "SLIN", "SCIRC", "ENDSPLINE"])
-            word = cursor.take()
-            segments.append((word, self.parts(word, SEGMENTS[word.key])))
-            if cursor.word.kind != "end":
-                cursor.expect("\n")
-        if not segments:
-            cursor.fail("a spline block without a segment", at=at, valid="SPL, SLIN or SCIRC before ENDSPLINE")
-        last = self.machine.blend(cursor.accept("c_dis", "c_ori", "c_vel"))
-        self.machine.system = outer
-        for index, (word, parts) in enumerate(segments):
-            self.draft.add(word, blend=last if index == len(segments) - 1 else Tangent(), **parts)
+    def __init__(self, text: str, file: str, options: ReadOptions) -> None:
+        """Read the file, its data file and those that the user adds."""
+        module = parse_krl(text, file)
+        super().__init__(module, options)
+        self.begin_values()
+        self.begin()
+        self.modules = []
+        self.neighbours = Neighbours(file, SUFFIXES, options)
+        self.looked: set[str] = set()
+        self.config_read = False
+        self.link(module)
+        for path in options.more:
+            if path.suffix.lower() in SUFFIXES:
+                self.add_file(path)
+        if options.config is not None:
+            self.read_config(options.config)
+        for name, value in options.define.items():
+            self.defined(name, value)
 
-    def parts(self, at: Token, kind: MoveKind) -> dict[str, Any]:
-        """Read targets and settings of one move."""
-        cursor, machine = self.cursor, self.machine
-        relative, arc = at.key.endswith("_rel"), kind == "arc"
-        places = [self.place()]
-        if arc:
-            cursor.expect(",")
-            places.append(self.place())
-        angle = None
-        if arc and cursor.accept(","):
-            cursor.expect("ca")
-            angle = number(cursor, self.scope, "an angle in degrees") * DEG
-        outer = self.with_settings()
-        found: dict[str, Any] = {"kind": kind}
-        if arc:
-            found |= {"via": machine.via(*places[0], relative), "arc_angle": angle}
-        value, word = places[-1]
-        target = machine.target(value, word, relative=relative, arc=arc)
-        if kind != "joint" and isinstance(target, Joints):
-            cursor.fail(f"{at.text} leads to a place, not to axes", at=word, valid="{X …, Y …, Z …, A …, B …, C …}")
-        found["target"] = target
-        if kind == "joint":
-            found |= {"speed": machine.share("$vel_axis", at), "acceleration": machine.share("$acc_axis", at)}
-            if isinstance(target, Pose) and not target.oriented:
-                cursor.fail("PTP to a place needs its orientation", at=word, valid="A, B and C")
+    # --- files --------------------------------------------------------------------------------------------------------
+
+    def link(self, module: Module, partner: Module | None = None) -> None:
+        """Add a file, and the data file that belongs to it."""
+        self.modules.append(module)
+        self.records.update(module.records)
+        public = Path(module.file).name.lower() == CONFIG
+        seen: set[str] = set()
+        for statement in module.data:
+            if isinstance(statement, tree.Declare):
+                if statement.at.key in seen:
+                    continue
+                seen.add(statement.at.key)
+                hidden = not public and statement.storage != "global"
+                self.scopes.add(module, statement, hidden=hidden, partner=partner)
+        self.assignments(module)
+        path = Path(module.file)
+        if module.routines and module.file:
+            twin = next((p for p in self.neighbours.paths if self.is_twin(p, path)), None)
+            if twin is not None and str(twin) not in {m.file for m in self.modules}:
+                self.link(parse_krl(self.neighbours.text(twin), str(twin)), module)
+                self.notes.files.setdefault(str(twin))
+
+    def is_twin(self, path: Path, source: Path) -> bool:
+        """Return whether a data file belongs to a source file."""
+        same = path.stem.lower() == source.stem.lower() and path.parent == source.parent
+        return same and path.suffix.lower() == ".dat"
+
+    def assignments(self, module: Module) -> None:
+        """Carry out the assignments of a data file; texts do not matter."""
+        outer, file = self.frame, self.notes.module
+        self.frame, self.notes.module = CallFrame(module, None), module
+        obstacles = dict(self.notes.obstacles)
+        for statement in module.data:
+            if isinstance(statement, tree.Assign):
+                text = isinstance(statement.value, tree.Literal) and isinstance(statement.value.value, str)
+                try:
+                    if not text or statement.value.value.startswith("#"):
+                        self._assign(statement)
+                except (ValueTrouble, Obstacle):
+                    continue
+        self.notes.obstacles = obstacles
+        self.frame, self.notes.module = outer, file
+
+    def _assign(self, statement: tree.Assign) -> None:
+        if isinstance(statement.value, tree.Unary) and statement.value.sign == "signal":
+            self.aliases[statement.target.at.key] = statement.value.operand
+            return
+        target = statement.target
+        if isinstance(target, tree.Name) and target.at.key in ("pdat_act", "ldat_act", "fdat_act"):
+            value = self.value(statement.value)
+            self.scopes.shared[target.at.key] = Cell("", value)
+            return
+        super()._assign(statement)
+        if isinstance(target, tree.Index) and isinstance(target.base, tree.Name):
+            self.remember(target)
+
+    def remember(self, target: tree.Index) -> None:
+        """Keep frames that a program sets by number although their table is in no file."""
+        if target.base.at.key in ("tool_data", "base_data", "load_data") and len(target.indices) == 1:
+            value = self.value(target)
+            number = self.value(target.indices[0])
+            if isinstance(value, RecordValue) and isinstance(number, int):
+                self.system[f"{target.base.at.key}[{number}]"] = value
+
+    def add_file(self, path: Path) -> None:
+        """Link a further file."""
+        if str(path) in {module.file for module in self.modules}:
+            return
+        try:
+            self.link(parse_krl(self.neighbours.text(path), str(path)))
+        except ProgramError as error:
+            self.notes.note(0, f"{path.name} cannot be read: {error}")
+            return
+        self.notes.files.setdefault(str(path))
+
+    def read_config(self, path: Path | None = None) -> bool:
+        """Link the controller's ``$config.dat``: the given one, or one beside the program."""
+        if self.config_read:
+            return False
+        self.config_read = True
+        if path is None:
+            named = [p for p in self.neighbours.paths if p.name.lower() == CONFIG]
+            folder = Path(self.notes.main.file).parent
+            beside = [] if not self.notes.main.file else [folder / near / CONFIG for near in NEAR]
+            found = named or [p for p in beside if p.is_file()]
+            if not found:
+                return False
+            path = found[0]
+        elif path.is_dir():
+            path = path / CONFIG
+        if not self.neighbours.text(path):
+            message, valid = "the controller's data cannot be read", f"a readable {CONFIG}"
+            raise ProgramError(message, file=str(path), valid=valid)
+        self.add_file(path)
+        return True
+
+    def elsewhere(self, key: str) -> bool:
+        """Link the file that declares a name: one beside the program, else ``$config.dat``."""
+        if key in self.looked or key.startswith("$"):
+            return False
+        self.looked.add(key)
+        word = re.escape(key)
+        routine = re.compile(rf"(?im)^\s*(?:global\s+def(?:fct\s+\w+)?\s+{word}\s*\(|def(?:fct\s+\w+)?\s+{word}\s*\()")
+        data = re.compile(rf"(?im)^\s*(?:decl\s+)?global\s+(?:decl\s+|const\s+)*\w+\s+(?:[^;\n=]*,\s*)?{word}\b")
+        loaded = {module.file for module in self.modules}
+        found = [
+            path
+            for path in self.neighbours.with_match(re.compile(word, re.IGNORECASE), key)
+            if str(path) not in loaded and path.name.lower() != CONFIG and self.declares(path, key, routine, data)
+        ]
+        if len(found) > 1:
+            names = ", ".join(p.name for p in found)
+            at = Token("name", key, key, 0, 0)
+            self.notes.obstacle(f"{key!r} is declared in several files: {names}", at, "one of them as a further file")
+        for path in found:
+            self.add_file(path)
+        return bool(found) or self.read_config()
+
+    def declares(self, path: Path, key: str, routine: re.Pattern[str], data: re.Pattern[str]) -> bool:
+        """Return whether a file has a name that other files may use."""
+        text = self.neighbours.text(path)
+        match = routine.search(text)
+        if match is not None:
+            first = re.search(r"(?im)^\s*(?:global\s+)?def(?:fct\s+\w+)?\s+(\w+)", text)
+            return "global" in match[0].lower() or (first is not None and first[1].lower() == key)
+        return bool(data.search(text))
+
+    def defined(self, name: str, value: Value) -> None:
+        """Take over what a user defines; a text is read as KRL."""
+        made = value
+        if isinstance(value, str):
+            made = self.value(KrlParser(value, f"--define {name}").expression())
+        key = name.lower()
+        if key.startswith("$") or "[" in key:
+            self.system[key] = made
         else:
-            found |= {"speed": machine.rate("$vel", at), "acceleration": machine.acceleration(at)}
-            found["orientation"] = self.orientation(arc)
-        found |= {"T_base_frame": machine.base, "T_flange_tool": machine.tool, "payload": machine.payload}
-        machine.system = outer
-        return found
+            self.scopes.shared[key] = Cell("", made)
 
-    def orientation(self, arc: bool) -> Orientation:
-        """Return how the tool turns on the way."""
-        system = self.machine.system
-        if arc and system["$circ_type"] == "#path":
-            return "with_path"
-        return "fixed" if system["$ori_type"] == "#constant" else "slerp"
+    # --- running ------------------------------------------------------------------------------------------------------
 
-    def place(self) -> tuple[dict[str, Any], Token]:
-        """Read a target: an aggregate or the name of one."""
-        at = self.cursor.word
-        value = evaluate(self.cursor, self.scope, "a target")
-        if not isinstance(value, dict):
-            self.cursor.fail("this is no target", at=at, valid="{X …} or {A1 …}, or a declared name")
-        return value, at
-
-    def with_settings(self) -> dict[str, Any]:
-        """Read ``WITH name = value, …``, which holds for one move; return the settings to go back to."""
-        cursor, before = self.cursor, dict(self.machine.system)
-        if cursor.accept("with"):
-            while True:
-                name = cursor.expect_name("a system variable")
-                if name.key not in NUMERIC and name.key not in ENUMS:
-                    cursor.unknown("unknown after WITH", [*NUMERIC, *ENUMS, *FRAMES], at=name)
-                cursor.expect("=")
-                at = cursor.word
-                self.machine.assign(name, evaluate(cursor, self.scope), at)
-                if not cursor.accept(","):
-                    break
-        return before
-
-    def wait(self, at: Token) -> None:
-        """Read ``WAIT SEC s``."""
-        seconds = self.cursor.located(at, Duration, number(self.cursor, self.scope, "seconds"))
-        self.draft.add(at, kind="wait", target=None, speed=seconds, blend=Stop())
-
-
-LEXICON = Lexicon(
-    names=r"[$A-Za-z_][\w$]*(?:\.[A-Za-z_]\w*)*",
-    symbols=r"<=|>=|<>|==|[-+*/()\[\]{}=:,<>#]",
-    line_comments=(";", "&"),
-    newlines=True,
-)
-BLOCKS = Blocks(
-    ("def", "for", "while", "loop", "repeat", "if", "switch", "spline"),
-    ("end", "endfor", "endwhile", "endloop", "until", "endif", "endswitch", "endspline"),
-)
-TYPES = ("e6pos", "pos", "frame", "e6axis", "axis", "load", "real", "int", "bool")
-INPUTS = ("$in", "$anin", "$pos_act", "$axis_act", "$timer", "$flag", "$cycflag")
-SILENT = ("$out", "$anout", "ini", "global", "ext", "fold", "endfold")
-REFUSED = ("switch", "goto", "interrupt", "trigger", "signal", "return")
-STATEMENTS = (
-    "PTP",
-    "LIN",
-    "CIRC",
-    "PTP_REL",
-    "LIN_REL",
-    "CIRC_REL",
-    "SPLINE",
-    "WAIT SEC",
-    "FOR",
-    "WHILE",
-    "REPEAT",
-    "LOOP",
-    "IF",
-    "DECL",
-    "BAS",
-    "HALT",
-    "$VEL.CP",
-    "$TOOL",
-    "$BASE",
-)
-MAX_CALLS = 20
-
-
-class _KrlHalt(Exception):  # noqa: N818 - not an error: the program ends here
-    pass
-
-
-def read_krl(text: str, file: str = "") -> Program:
-    """Read a KRL program; see the module for what it knows."""
-    return _KrlReader(text, file).program()
-
-
-class _KrlReader(KrlMoveReader):
-    def __init__(self, text: str, file: str) -> None:
-        scope = Scope(atom=self.atom, inputs=INPUTS, what="variable")
-        super().__init__(Draft(Cursor(text, LEXICON, file), "krl"), scope)
-        self.declared: set[str] = set()
-        self.routines: dict[str, int] = {}
-        self.calls = 0
+    def entry(self) -> Routine | None:
+        """Return the routine to run."""
+        own = self.notes.main.routines
+        names = ", ".join(r.at.text for r in own.values()) or "none"
+        if self.options.entry is not None:
+            wanted = self.options.entry.lower()
+            found = own.get(wanted) or next((m.routines[wanted] for m in self.modules if wanted in m.routines), None)
+            if found is None:
+                message = f"no routine {self.options.entry!r} to run"
+                raise ProgramError(message, file=self.notes.main.file, valid=f"one of {names}")
+            return found
+        named = own.get(Path(self.notes.main.file).stem.lower())
+        first = next((r for r in own.values() if r.kind == "def"), None)
+        chosen = named if named is not None and named.kind == "def" else first
+        return None if chosen is None or chosen.parameters else chosen
 
     def program(self) -> Program:
-        cursor = self.cursor
-        while cursor.word.kind != "end":
-            if cursor.accept("\n"):
-                continue
-            opening = cursor.expect("def")
-            name = cursor.expect_name("the program's name")
-            if name.key in self.routines:
-                cursor.fail(f"{name.text!r} is defined twice", at=name, valid="another name")
-            cursor.expect("(")
-            cursor.expect(")")
-            self.routines[name.key] = cursor.index
-            self.draft.name = self.draft.name or name.text
-            BLOCKS.skip(cursor, opening, "end")
-            cursor.take()
-        if not self.routines:
-            cursor.fail("no program in this file", valid="DEF name() … END")
-        cursor.index = next(iter(self.routines.values()))
-        try:
-            self.run("end")
-        except _KrlHalt:
-            pass
-        except BreakLoop:
-            cursor.fail("EXIT outside of a loop", valid="EXIT inside a loop")
-        if any(move.T_flange_tool is None for move in self.draft.moves):
-            self.draft.note(1, "no $TOOL is set: targets are places of the arm's own tool frame")
-        return self.draft.finish()
-
-    def run(self, *ends: str) -> None:
-        """Carry out statements up to one of `ends`, not taking it."""
-        cursor = self.cursor
-        cursor.deeper()
-        while not cursor.at(*ends):
-            if cursor.word.kind == "end" or cursor.at("else", *BLOCKS.closers):
-                cursor.fail(f"the block is never closed by {ends[-1].upper()!r}", valid=" or ".join(ends).upper())
-            if not cursor.accept("\n"):
-                self.statement()
-                if cursor.word.kind != "end":
-                    cursor.expect("\n")
-        cursor.higher()
-
-    def statement(self) -> None:
-        cursor, at = self.cursor, self.cursor.word
-        self.draft.step(at)
-        if cursor.at("decl", *TYPES):
-            self.declaration()
-        elif cursor.at(*MOTIONS):
-            self.motion(cursor.take())
-        elif cursor.accept("spline"):
-            self.spline(at)
-        elif cursor.accept("wait"):
-            if not cursor.accept("sec"):
-                cursor.fail("WAIT FOR depends on the running cell", valid="WAIT SEC …")
-            self.wait(at)
-        elif cursor.at("for", "while", "loop", "repeat", "if"):
-            self.flow(cursor.take())
-        elif cursor.accept("exit"):
-            raise BreakLoop
-        elif cursor.accept("halt"):
-            raise _KrlHalt
-        elif cursor.accept("bas"):
-            self.bas()
-        elif cursor.at(*SILENT):
-            self.draft.note(at.line, f"{at.text} moves nothing and is left out", once=True)
-            while not cursor.at("\n") and cursor.word.kind != "end":
-                cursor.take()
-        elif cursor.at(*REFUSED):
-            cursor.fail(f"{at.text} is not followed", valid=", ".join(STATEMENTS))
-        else:
-            self.assignment_or_call(cursor.expect_name("a statement"))
-
-    def declaration(self) -> None:
-        cursor = self.cursor
-        cursor.accept("decl")
-        if not cursor.at(*TYPES):
-            cursor.unknown("unknown type", [name.upper() for name in TYPES])
-        cursor.take()
-        while True:
-            name = cursor.expect_name("a name")
-            if name.key in self.declared:
-                cursor.fail(f"{name.text!r} is declared twice", at=name, valid="another name")
-            self.declared.add(name.key)
-            if cursor.accept("="):
-                self.scope.values[name.key] = evaluate(cursor, self.scope)
-            if not cursor.accept(","):
-                break
-
-    def assignment_or_call(self, name: Token) -> None:
-        cursor = self.cursor
-        if name.key in ARRAYS:
-            self.axis_value(name)
-        elif cursor.accept("="):
-            at = cursor.word
-            value = evaluate(cursor, self.scope)
-            if name.key in NUMERIC or name.key in ENUMS or name.key in FRAMES:
-                self.machine.assign(name, value, at)
-            elif name.key.startswith("$"):
-                cursor.unknown("unknown system variable", [*NUMERIC, *ENUMS, *FRAMES, *ARRAYS], at=name)
-            else:
-                self.scope.values[name.key] = value
-        elif cursor.at("(") and name.key in self.routines:
-            self.call(name)
-        else:
-            cursor.unknown("unknown word", [*STATEMENTS, *self.routines], at=name)
-
-    def call(self, name: Token) -> None:
-        cursor = self.cursor
-        cursor.expect("(")
-        cursor.expect(")")
-        self.calls += 1
-        if self.calls > MAX_CALLS:
-            cursor.fail(f"calls inside calls, more than {MAX_CALLS} deep: endless?", at=name, valid="fewer calls")
-        after, cursor.index = cursor.index, self.routines[name.key]
-        self.run("end")
-        cursor.index = after
-        self.calls -= 1
-
-    def atom(self, cursor: Cursor) -> dict[str, Any] | str | None:
-        """Read aggregates, #ENUMERATION and $NULLFRAME."""
-        if cursor.at("{"):
-            return aggregate(cursor, self.scope)
-        if cursor.accept("#"):
-            return f"#{cursor.expect_name('the name of a value').key}"
-        if cursor.accept("$nullframe"):
-            return {"x": 0.0, "y": 0.0, "z": 0.0, "a": 0.0, "b": 0.0, "c": 0.0}
-        return None
-
-    # --- loops and branches -------------------------------------------------------------------------------------------
-
-    def flow(self, at: Token) -> None:
-        values = self.scope.values
-        if at.key == "while":
-            repeat(self.draft, at, values, self.test, lambda: self.run("endwhile"), self.leave(at, "endwhile"))
-        elif at.key == "loop":
-            repeat(self.draft, at, values, lambda: True, lambda: self.run("endloop"), self.leave(at, "endloop"))
-        elif at.key == "repeat":
-            self.until(at)
-        elif at.key == "for":
-            self.count(at)
-        else:
-            self.branch(at)
-
-    def test(self) -> bool:
-        return condition(self.cursor, self.scope)
-
-    def leave(self, at: Token, word: str) -> Callable[[], None]:
-        def go() -> None:
-            BLOCKS.skip(self.cursor, at, word)
-            self.cursor.take()
-
-        return go
-
-    def until(self, at: Token) -> None:
-        """Run REPEAT … UNTIL: a loop whose test stands at its end."""
-        cursor, finished = self.cursor, False
-
-        def body() -> None:
-            nonlocal finished
-            self.run("until")
-            cursor.take()
-            finished = self.test()
-            if finished:
-                raise BreakLoop
-
-        def leave() -> None:
-            self.leave(at, "until")()
-            while not cursor.at("\n") and cursor.word.kind != "end":
-                cursor.take()
-
-        repeat(self.draft, at, self.scope.values, lambda: True, body, leave)
-
-    def count(self, at: Token) -> None:
-        cursor = self.cursor
-        name = cursor.expect_name("the counter")
-        cursor.expect("=")
-        value = number(cursor, self.scope)
-        cursor.expect("to")
-        last = number(cursor, self.scope)
-        step = number(cursor, self.scope) if cursor.accept("step") else 1.0
-        if step == 0.0:
-            cursor.fail("endless loop: STEP 0", valid="a step that is not 0")
-        body = cursor.index
-        try:
-            while (value <= last) if step > 0 else (value >= last):
-                cursor.index = body
-                self.scope.values[name.key] = value
-                self.draft.step(at)
-                self.run("endfor")
-                value += step
-        except BreakLoop:
-            pass
-        cursor.index = body
-        self.leave(at, "endfor")()
-
-    def branch(self, at: Token) -> None:
-        cursor = self.cursor
-        done = self.test()
-        cursor.expect("then")
-        if done:
-            self.run("else", "endif")
-        else:
-            BLOCKS.skip(cursor, at, "else", "endif")
-        if cursor.accept("else"):
-            if done:
-                BLOCKS.skip(cursor, at, "endif")
-            else:
-                self.run("endif")
-        cursor.expect("endif")
-
-    # --- settings -----------------------------------------------------------------------------------------------------
-
-    def axis_value(self, name: Token) -> None:
-        cursor = self.cursor
-        cursor.expect("[")
-        at = cursor.word
-        axis = number(cursor, self.scope, "the axis")
-        if axis not in range(1, 7):
-            cursor.fail("axes are numbered 1 to 6", at=at, valid="1 … 6")
-        cursor.expect("]")
-        cursor.expect("=")
-        self.machine.axes[name.key][int(axis) - 1] = number(cursor, self.scope, "percent")
-
-    def bas(self) -> None:
-        cursor = self.cursor
-        cursor.expect("(")
-        at = cursor.word
-        what = evaluate(cursor, self.scope)
-        value = finite(cursor, evaluate(cursor, self.scope), "a number", at) if cursor.accept(",") else 0.0
-        cursor.expect(")")
-        if what in ("#vel_ptp", "#acc_ptp"):
-            self.machine.axes[f"${what[1:4]}_axis"] = [value] * 6
-        elif what in ("#vel_cp", "#acc_cp"):
-            self.machine.system[f"${what[1:4]}.cp"] = value
-        elif what != "#initmov":
-            cursor.unknown("unknown part of BAS", ["#VEL_PTP", "#ACC_PTP", "#VEL_CP", "#ACC_CP", "#INITMOV"], at=at)
+        """Run the program."""
+        routine = self.entry()
+        if routine is None:
+            if not self.notes.main.routines and not self.notes.main.data:
+                message, valid = "no program in this file", "DEF name() … END"
+                raise ProgramError(message, file=self.notes.main.file, line=1, valid=valid)
+            self.notes.note(1, "there is no routine to run: a file of data or of functions")
+            return self.notes.finish("", self.modules)
+        self.notes.draft.name = routine.at.text
+        self.notes.main = self.notes.module = routine.module
+        self.frame = CallFrame(routine.module, None)
+        self.start(routine)
+        moves = self.notes.draft.moves
+        if any(move.T_flange_tool is None for move in moves):
+            self.notes.note(1, "no $TOOL is set: targets are places of the arm's own tool frame")
+        return self.notes.finish(routine.at.text, self.modules)

@@ -16,6 +16,7 @@ from armwright.spatial import pose, rotation_from_euler, rotation_from_wxyz
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from armwright.programs.reading import ProgramReading
     from armwright.types import Array
 
 MAX_MOVES = 100_000
@@ -83,9 +84,9 @@ class Draft:
                 valid=f"joints within {MOST_TURNS:g} turns; {self.language} counts in {UNITS[self.language]}",
             )
 
-    def finish(self) -> Program:
-        """Return the program; one without a move is an error."""
-        if not any(move.kind != "wait" for move in self.moves):
+    def finish(self, reading: ProgramReading | None = None) -> Program:
+        """Return the program; one without a move is an error unless it is told how far it was read."""
+        if reading is None and not any(move.kind != "wait" for move in self.moves):
             raise ProgramError("the program moves nowhere", file=self.cursor.file, valid="at least one move")
         poses = [
             m.target for m in self.moves if isinstance(m.target, Pose) and np.array_equal(m.T_base_frame, np.eye(4))
@@ -104,6 +105,7 @@ class Draft:
             language=self.language,
             file=self.cursor.file,
             notes=notes,
+            reading=reading,
         )
 
 

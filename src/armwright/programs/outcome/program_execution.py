@@ -15,6 +15,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
+from armwright.programs.gaps import bridged
 from armwright.programs.legs import tool_of
 from armwright.programs.motors import Demand, find_rule, run_motors
 from armwright.programs.motors.motor_cycle import point_mass
@@ -204,6 +205,7 @@ def run_program(
     find_rule(rule)
     if isinstance(program, str | Path):
         program = read_program(program)
+    program = bridged(program)
     chosen = basis_of(robot, basis)
     check_program(program, robot)
     plan = plan_program(

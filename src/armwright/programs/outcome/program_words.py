@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.programs.gaps import checked_moves
 from armwright.programs.motors.what_works import FASTEST_FACTOR
 from armwright.programs.outcome.program_run import limit_of
 from armwright.programs.outcome.program_tables import COMPONENTS, motor_rows, reaction_rows, wrench_rows
@@ -37,7 +38,7 @@ def verdict(outcome: ProgramRun) -> str:
     count, seconds = len(outcome.program.moves), outcome.plan.duration
     what = f"{name} ({count} move{'s' if count != 1 else ''}, {seconds:.3f} s) on {outcome.robot.name}"
     if outcome.feasible:
-        return f"{_kept(outcome, what)} {_basis(outcome)}"
+        return f"{_as_far_as_read(outcome, _kept(outcome, what))} {_basis(outcome)}"
     first = outcome.events[0]
     run = outcome.motors
     flagged = (run.saturated | run.clipped).any(axis=1)
@@ -58,6 +59,17 @@ def verdict(outcome: ProgramRun) -> str:
         f"{tidy(1e3 * off.path.max())} mm; at its worst it is {1e3 * off.position.max():.3g} mm and "
         f"{np.degrees(off.angle.max()):.3g}° from where it should be. {arrives} {_basis(outcome)}"
     )
+
+
+def _as_far_as_read(outcome: ProgramRun, kept: str) -> str:
+    """Return the verdict with how much of the program it is about, if that is not all of it."""
+    reading = outcome.program.reading
+    if reading is None or reading.whole:
+        return kept
+    rest = reading.words.partition(", ")[2]
+    head = f"as far as read: {checked_moves(outcome.program)} of {reading.reached} moves{f', {rest}' if rest else ''}"
+    first, _, words = kept.partition(": ")
+    return f"{first} {head}; {words}"
 
 
 def _kept(outcome: ProgramRun, what: str) -> str:

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user says about a program that its text does not, and how far it was read, for ``run program``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from armwright.cli.failures import fail
+from armwright.cli.output import WRONG, say
+
+if TYPE_CHECKING:
+    from armwright.programs import Program
+
+PARTIAL = 3
+"""Exit code of a program that is feasible as far as it was read."""
+MOST_SHOWN = 12  # gaps, calls and lines that the terminal lists
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How a program is read."""
+
+    more: Annotated[
+        list[Path] | None, typer.Option("--more", metavar="FILE", help="Further file of the program; repeat it.")
+    ] = None
+    input: Annotated[
+        list[str] | None,
+        typer.Option("--input", metavar="NAME=VALUE", help="Value of an input, or 1,0,1 by reading; repeat it."),
+    ] = None
+    define: Annotated[
+        list[str] | None,
+        typer.Option("--define", metavar="NAME=TEXT", help="Value of a name that no file has; repeat it."),
+    ] = None
+    config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="KRL's $config.dat.")] = None
+    assume_frames: Annotated[
+        bool, typer.Option("--assume-frames", help="Tools and frames that no file has: flange and base.")
+    ] = False
+    lock_external: Annotated[bool, typer.Option("--lock-external", help="External axes carry no arm.")] = False
+    passes: Annotated[int, typer.Option("--passes", metavar="N", help="Of loops without an end.")] = 1
+    entry: Annotated[str | None, typer.Option("--entry", metavar="NAME", help="Routine to run.")] = None
+    strict: Annotated[bool, typer.Option("--strict", help="A program that is not read whole is an error.")] = False
+
+    def said(self) -> dict[str, Any]:
+        """Return what `read_program` is told, without what it would do anyway."""
+        told = {
+            "more": tuple(self.more or ()),
+            "inputs": {name: _value(text) for name, text in _pairs(self.input, "--input")},
+            "define": dict(_pairs(self.define, "--define")),
+            "config": self.config,
+            "assume_frames": self.assume_frames,
+            "lock_external": self.lock_external,
+            "passes": self.passes if self.passes != 1 else None,
+            "entry": self.entry,
+        }
+        return {name: value for name, value in told.items() if value}
+
+    def ending(self, program: Program) -> int:
+        """Return the exit code of a program that can be followed: 0, or 3 if it was not read whole (2 if strict)."""
+        if program.reading is None or program.reading.whole:
+            return 0
+        return WRONG if self.strict else PARTIAL
+
+
+def _pairs(words: Sequence[str] | None, option: str) -> list[tuple[str, str]]:
+    found = []
+    for word in words or ():
+        name, sign, value = word.partition("=")
+        if not sign or not name or not value:
+            fail(f"{option} {word}: expected NAME=VALUE")
+        found.append((name, value))
+    return found
+
+
+def _value(text: str) -> Any:
+    """Return an input's value: a number, true or false, or several by reading."""
+    if "," in text:
+        return [_value(part) for part in text.split(",")]
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def reading_figures(program: Program) -> dict[str, Any] | None:
+    """Return how far a program was read, for JSON."""
+    reading = program.reading
+    if reading is None:
+        return None
+    return {
+        "whole": reading.whole,
+        "moves": reading.reached,
+        "gaps": [{"line": gap.line, "text": gap.text, "reason": gap.reason} for gap in reading.gaps],
+        **{
+            name: [{"line": note.line, "message": note.message} for note in getattr(reading, name)]
+            for name in ("unread", "set_aside", "idle", "assumed")
+        },
+        "lines_not_run": [{"first": first, "last": last, "needs": needs} for first, last, needs in reading.not_run],
+        "files": list(reading.files),
+        "entry": reading.entry,
+        "routines": list(reading.routines),
+    }
+
+
+def say_nothing_moves(program: Program) -> None:
+    """Say what a file has that moves nowhere."""
+    reading = program.reading
+    assert reading is not None
+    routines = f"; its routines: {', '.join(reading.routines)}" if reading.routines else ""
+    say(f"{program.name or program.file}: {reading.words} are known{routines}")
+    for note in program.notes[:MOST_SHOWN]:
+        say(note.message, lead=f"line {note.line}: " if note.line else "note: ")

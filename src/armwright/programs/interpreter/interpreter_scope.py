@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variables and where they are found: a routine's own, its module's, those that all modules share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from armwright.programs.interpreter.program_tree import Declare, Module, Node, Routine
+from armwright.programs.interpreter.program_values import RecordValue, Unknown, Value, ValueTrouble, number_of
+
+if TYPE_CHECKING:
+    from armwright.programs.interpreter.tree_values import TreeValues
+    from armwright.programs.languages.scanner import Token
+
+
+class Cell:
+    """A variable: its value and type; `pending` is a module's data that nobody has asked for yet."""
+
+    __slots__ = ("declared", "kind", "pending", "value")
+
+    def __init__(
+        self, kind: str, value: Value, *, declared: int = 0, pending: tuple[Declare, Module] | None = None
+    ) -> None:
+        """Make a variable; `declared` is its line, 0 if it was not declared."""
+        self.kind, self.value, self.declared, self.pending = kind, value, declared, pending
+
+
+class Element:
+    """One item of a list or part of a record, that can be set like a variable."""
+
+    def __init__(self, owner: TreeValues, base: Node, key: Value, at: Token) -> None:
+        """Belong to `base`, a variable or an element."""
+        self.owner, self.base, self.key, self.at = owner, base, key, at
+        self.kind = owner.part_kind(base.kind, key) if isinstance(key, str) else base.kind
+        self.declared, self.pending = 0, None
+
+    @property
+    def value(self) -> Value:
+        """Return what it has."""
+        held = self.base.value
+        if isinstance(self.key, str):
+            if isinstance(held, RecordValue) and self.key not in held.parts:
+                return Unknown(f"{self.key} has no value")
+            return self.owner.part(held, self.key, self.at)
+        return self.owner.item(held, self.key, self.at)
+
+    @value.setter
+    def value(self, new: Value) -> None:
+        held = self.base.value
+        if isinstance(self.key, Unknown):
+            self.base.value = Unknown(f"an item of {self.at.text} was set, and which one is not known", self.key.names)
+        elif isinstance(held, Unknown) and isinstance(self.key, str):
+            self.base.value = RecordValue(self.base.kind, {self.key: new})
+        elif isinstance(held, Unknown):
+            return  # which item it is does not matter: the whole is not known
+        elif isinstance(self.key, str) and isinstance(held, RecordValue):
+            held.parts[self.key] = new
+        elif isinstance(held, list) and not isinstance(self.key, str):
+            number = int(number_of(self.key)) - self.owner.first_index
+            if not 0 <= number < len(held):
+                raise ValueTrouble(f"no item {self.key:g} in {self.at.text}", f"1 to {len(held)}")
+            held[number] = new
+        else:
+            raise ValueTrouble(f"{self.at.text} has no such part", "a record or an array")
+
+
+class CallFrame:
+    """What a routine sees first: its parameters and variables; `absent` are parameters that the call left out."""
+
+    __slots__ = ("absent", "cells", "module", "routine")
+
+    def __init__(self, module: Module, routine: Routine | None) -> None:
+        """Begin without variables."""
+        self.module, self.routine = module, routine
+        self.cells: dict[str, Any] = {}
+        self.absent: set[str] = set()
+
+
+class Scopes:
+    """Data of modules: `own` by module, `shared` by all."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.own: dict[int, dict[str, Cell]] = {}
+        self.shared: dict[str, Cell] = {}
+
+    def add(self, module: Module, declare: Declare, *, hidden: bool, partner: Module | None = None) -> None:
+        """Add data of a module, which is worked out when it is first used; a partner sees them as its own."""
+        cell = Cell(declare.kind, None, declared=declare.at.line, pending=(declare, module))
+        for owner in (module, partner):
+            if owner is not None:
+                self.own.setdefault(id(owner), {})[declare.at.key] = cell
+        if not hidden:
+            self.shared.setdefault(declare.at.key, cell)
+
+    def find(self, frame: CallFrame, key: str) -> Value:
+        """Return the variable that a name means in a routine; None if there is none."""
+        found = frame.cells.get(key)
+        if found is None:
+            found = self.own.get(id(frame.module), {}).get(key)
+        return found if found is not None else self.shared.get(key)
+
+    def all_cells(self, frame: CallFrame) -> list[Cell]:
+        """Return every variable that has a value."""
+        cells = [*frame.cells.values(), *self.shared.values(), *(c for own in self.own.values() for c in own.values())]
+        return [cell for cell in dict.fromkeys(cells) if isinstance(cell, Cell) and cell.pending is None]

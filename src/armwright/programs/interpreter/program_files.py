@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of a program: texts however they were saved, files beside the program, folders and archives.
+
+Neighbours are looked at only when a name is missing, and only the one that declares it is used: a folder may hold
+several programs with the same names.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from armwright.errors import ProgramError
+from armwright.files import read_regular
+from armwright.programs.reading import ReadOptions
+
+MAX_BYTES = 8_000_000
+MOST_NEIGHBOURS = 400  # files of a folder that are looked at
+
+
+def decoded(content: bytes, file: str) -> tuple[str, bool]:
+    """Return a text, and whether it had to be read as cp1252; CR, CRLF and ctrl-Z are taken care of."""
+    western = False
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if b"\x00" in content:
+            raise ProgramError(f"the file is not UTF-8 text: {error}", file=file, valid="a text file") from None
+        text, western = content.decode("cp1252", errors="replace"), True
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x1a", ""), western
+
+
+class Neighbours:
+    """Files in the folder of a program, by suffix; each is read when it is first needed."""
+
+    def __init__(self, file: str, suffixes: tuple[str, ...], options: ReadOptions) -> None:
+        """Look at the folder of `file`; texts without a file have no neighbours but those that the user names."""
+        self.texts = {name: text for name, (text, _) in options.texts.items()}
+        here, more = Path(file), (*options.more, *options.neighbours)
+        folder = here.parent if file else None
+        found = [] if folder is None or not folder.is_dir() else sorted(folder.iterdir())
+        found = [p for p in (*more, *found) if p.suffix.lower() in suffixes and p != here][:MOST_NEIGHBOURS]
+        self.paths = list(dict.fromkeys(found))
+
+    def text(self, path: Path) -> str:
+        """Return a neighbour's text; one that cannot be read has none."""
+        key = str(path)
+        if key not in self.texts:
+            try:
+                self.texts[key] = decoded(read_regular(path, MAX_BYTES), key)[0]
+            except (OSError, ValueError):
+                self.texts[key] = ""
+        return self.texts[key]
+
+    def with_match(self, pattern: re.Pattern[str], word: str = "") -> list[Path]:
+        """Return the neighbours whose text matches."""
+        low = word.lower()
+        return [p for p in self.paths if (t := self.text(p)) and (not low or low in t.lower()) and pattern.search(t)]

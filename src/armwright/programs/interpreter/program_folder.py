@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that are folders or archives: which file is the program, and which are its further files."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+from armwright.errors import ProgramError
+from armwright.files import read_regular
+from armwright.programs.interpreter.program_files import MAX_BYTES, MOST_NEIGHBOURS, decoded
+from armwright.programs.reading import ReadOptions
+
+RAPID_FILES = (".mod", ".modx", ".prg", ".sys", ".sysx")
+KRL_FILES = (".src", ".dat", ".sub", ".krl")
+SEVERAL = (*RAPID_FILES, *KRL_FILES)  # languages whose programs have several files, and whose files may be cp1252
+MAIN = re.compile(r"(?im)^\s*(?:LOCAL\s+)?PROC\s+main\s*\(")
+
+
+def main_file(path: Path, told: ReadOptions) -> tuple[Path, ReadOptions]:
+    """Return the file of a folder or archive that is run, and options that name the others.
+
+    That is the one with RAPID's ``main``, or with the routine that ``entry`` names; an error lists the candidates.
+    """
+    texts = _texts(path)
+    if not texts:
+        raise ProgramError(
+            "this directory or archive has no RAPID or KRL file", file=str(path), valid=f"files {', '.join(SEVERAL)}"
+        )
+    if told.entry is not None:
+        word = re.compile(rf"(?im)^\s*(?:(?:LOCAL|GLOBAL)\s+)?(?:PROC|DEF)\s+{re.escape(told.entry)}\s*\(")
+        found = [name for name, (text, _) in texts.items() if word.search(text)]
+    else:
+        found = [name for name, (text, _) in texts.items() if MAIN.search(text)]
+        sources = [name for name in texts if name.lower().endswith((".src", ".krl"))]
+        if not found and len(sources) == 1:
+            found = sources
+    if len(found) != 1:
+        listed = ", ".join(found or list(texts))[:400]
+        what = "several files have it" if found else "no file has it"
+        message = f"which file is the program? Looked for {told.entry or 'main'}: {what}"
+        raise ProgramError(message, file=str(path), valid=f"one of {listed}, or --entry with a routine")
+    main = Path(found[0])
+    suffixes = RAPID_FILES if main.suffix.lower() in RAPID_FILES else KRL_FILES
+    more = tuple(Path(name) for name in texts if name != found[0] and name.lower().endswith(suffixes))
+    return main, replace(told, texts=texts, neighbours=more)
+
+
+def _texts(path: Path) -> dict[str, tuple[str, bool]]:
+    found: dict[str, tuple[str, bool]] = {}
+    if path.is_dir():
+        for inner in sorted(path.rglob("*")):
+            if inner.suffix.lower() in SEVERAL and inner.is_file() and len(found) < MOST_NEIGHBOURS:
+                found[str(inner)] = decoded(read_regular(inner, MAX_BYTES), str(inner))
+        return found
+    total = 0
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                if Path(info.filename).suffix.lower() in SEVERAL and len(found) < MOST_NEIGHBOURS:
+                    total += info.file_size
+                    if total > MAX_BYTES:
+                        valid = f"at most {MAX_BYTES} bytes"
+                        raise ProgramError("the archive is too large", file=str(path), valid=valid)
+                    with archive.open(info) as member:
+                        found[f"{path}/{info.filename}"] = decoded(member.read(MAX_BYTES), info.filename)
+    except (OSError, zipfile.BadZipFile, RuntimeError) as error:
+        raise ProgramError(f"cannot read: {error}", file=str(path), valid="a readable archive") from None
+    return found

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of RAPID: types of data, functions, inputs and outputs, sums of positions; where the arm stands."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from armwright.programs.interpreter import program_tree as tree
+from armwright.programs.interpreter.interpreter_scope import Cell
+from armwright.programs.interpreter.program_interpreter import Interpreter
+from armwright.programs.interpreter.program_values import (
+    RecordValue,
+    Unknown,
+    Value,
+    ValueTrouble,
+    combined,
+    is_number,
+    number_of,
+    truth_of,
+    unknown_in,
+)
+from armwright.programs.interpreter.tree_parser import meant, near
+from armwright.programs.languages.program_draft import DEG
+from armwright.programs.languages.rapid_data import (
+    FIELDS,
+    NUMBERS,
+    TYPES,
+    UNUSED,
+    blank,
+    frame_of,
+    matrix,
+    numbers,
+    pose_record,
+    predefined,
+    record,
+    tool_of,
+)
+from armwright.programs.languages.rapid_functions import FUNCTIONS, INPUTS, OUTSIDE
+from armwright.programs.languages.scanner import Token
+from armwright.programs.program import Joints
+from armwright.spatial import rotation_from_wxyz, wxyz_from_rotation
+
+
+class RapidValues(Interpreter):
+    """See the module's text."""
+
+    language = "rapid"
+    predefined = predefined()
+
+    def begin_values(self) -> None:
+        """Begin without outputs and with an arm that stands nobody knows where."""
+        self.outputs: dict[str, Any] = {}
+        self.last: Value = None  # T_base_flange (4, 4), `Joints`, or None: not known
+        self.records = dict(FIELDS)
+
+    # --- types --------------------------------------------------------------------------------------------------------
+
+    def known_name(self, key: str) -> Value:
+        """Return predefined data, what the program set an output to, or what the user defines."""
+        if key in self.outputs:
+            return self.outputs[key]
+        return self.predefined.get(key, NotImplemented)
+
+    def kind_of(self, kind: str) -> str:
+        """Return the type that another name stands for."""
+        parts = self.records.get(kind, ())
+        return parts[0][1] if parts and parts[0][0] == "" else kind
+
+    def part_kind(self, kind: str, name: str) -> str:
+        """Return the type of a part."""
+        return next((inner for part, inner in self.records.get(self.kind_of(kind), ()) if part == name), "")
+
+    def declared(self, statement: tree.Declare) -> Value:
+        """Return the variable that a declaration makes; a type that looks like a misspelt one is in the way."""
+        kind, typed = statement.kind, statement.typed or statement.at
+        if kind not in self.records and kind not in TYPES:
+            like = near(kind, TYPES, 0.8)
+            if like:
+                self.notes.obstacle(f"unknown type{meant(kind, TYPES)}", typed, ", ".join(TYPES[:6]))
+        return super().declared(statement)
+
+    def fit(self, value: Value, kind: str, at: Token) -> Value:
+        """Return a value as one of a type: bracketed values become records."""
+        kind = self.kind_of(kind)
+        if isinstance(value, Unknown):
+            return value
+        try:
+            if kind in self.records:
+                made = value if isinstance(value, RecordValue) else record(kind, value, self.records)
+                if not isinstance(made, RecordValue) or made.kind != kind:
+                    raise ValueTrouble(f"this is no {kind}", f"a {kind}: a declared name or […]")
+                if made.at is None:
+                    made.at = at
+                self.check(made)
+                return made
+        except ValueTrouble as trouble:
+            self.notes.obstacle(str(trouble), at, trouble.valid)
+        right = {"bool": bool, "string": str}.get(kind)
+        if (kind in NUMBERS and not is_number(value)) or (right is not None and not isinstance(value, right)):
+            self.notes.obstacle(f"this is no {kind}", at, f"a {kind}")
+        return value
+
+    def check(self, made: RecordValue) -> None:
+        """Check that the parts of a record are of their types."""
+        missing = {name: Unknown(f"{name} has no value", (name,)) for name, _ in self.records[made.kind]}
+        made.parts = {name: made.parts.get(name, missing[name]) for name in missing}
+        for name, kind in self.records[made.kind]:
+            value = made.parts[name]
+            if isinstance(value, RecordValue) and kind in self.records:
+                self.check(value)
+            elif isinstance(value, Unknown):
+                continue
+            elif kind in self.records:
+                raise ValueTrouble(f"{name} is no {kind}", f"[…] of {len(self.records[kind])}")
+            elif kind in NUMBERS:
+                if name != "v_tcp" or value != math.inf:
+                    number_of(value, f"a number for {name}")
+            elif kind == "bool" and not isinstance(value, bool):
+                raise ValueTrouble(f"expected TRUE or FALSE for {name}", "TRUE or FALSE")
+
+    def blank(self, kind: str, at: Token) -> Value:
+        """Return data without a value; data of types that are not known here have none."""
+        kind = self.kind_of(kind)
+        if kind in self.records or kind in TYPES:
+            return blank(kind, self.records)
+        return Unknown(f"{at.text} is a {kind}, which has no value beforehand", (at.text,))
+
+    def default_step(self, first: Value, last: Value) -> Value:
+        """Return 1, or -1 for loops that count down."""
+        return 1.0 if last >= first else -1.0
+
+    counter_is_own = True
+
+    def counter(self, name: Token) -> Value:
+        """Return the variable of a counted loop."""
+        cell = self.frame.cells[name.key] = Cell("num", 0.0)
+        return cell
+
+    # --- operators ----------------------------------------------------------------------------------------------------
+
+    def arithmetic(self, sign: str, left: Value, right: Value) -> Value:
+        """Return sums of numbers, texts, positions and turns."""
+        if isinstance(left, str) and isinstance(right, str) and sign == "+":
+            if len(left) + len(right) > 10_000:
+                raise ValueTrouble("a text without end", "at most 80 characters")
+            return left + right
+        if isinstance(left, RecordValue) or isinstance(right, RecordValue):
+            return self.of_records(sign, left, right)
+        return super().arithmetic(sign, left, right)
+
+    def of_records(self, sign: str, left: Value, right: Value) -> Value:
+        """Return sums and products of positions, products of turns."""
+        if isinstance(left, list) and isinstance(right, RecordValue):
+            left = record(right.kind, left, self.records)
+        if isinstance(right, list) and isinstance(left, RecordValue):
+            right = record(left.kind, right, self.records)
+        kinds = tuple(value.kind if isinstance(value, RecordValue) else "num" for value in (left, right))
+        a, b = (
+            np.array(numbers(v) if isinstance(v, RecordValue) else number_of(v), dtype=float) for v in (left, right)
+        )
+        if kinds == ("pos", "pos") and sign in "+-*":
+            made = a + b if sign == "+" else a - b if sign == "-" else np.cross(a, b)
+        elif kinds in (("pos", "num"), ("num", "pos")) and sign == "*":
+            made = a * b
+        elif kinds == ("pos", "num") and sign == "/" and b:
+            made = a / b
+        elif kinds == ("orient", "orient") and sign == "*":
+            unit = [np.asarray(turn / np.linalg.norm(turn), dtype=np.float64) for turn in (a, b)]
+            R = np.matmul(rotation_from_wxyz(unit[0]), rotation_from_wxyz(unit[1]))
+            return record("orient", [float(c) for c in wxyz_from_rotation(R)])
+        else:
+            raise ValueTrouble(f"{kinds[0]} {sign} {kinds[1]} has no value", "numbers, positions")
+        return record("pos", [float(x) for x in made])
+
+    def quotient(self, sign: str, left: Value, right: Value) -> Value:
+        """Return ``/``, or DIV and MOD of whole numbers."""
+        if sign == "/":
+            return left / right
+        whole = float(math.trunc(left / right))
+        return whole if sign == "div" else left - whole * right
+
+    def signed(self, sign: str, value: Value) -> Value:
+        """Return a value with its sign; positions have one, too."""
+        if isinstance(value, RecordValue) and value.kind == "pos" and sign == "-":
+            return record("pos", [-x for x in numbers(value)])
+        return super().signed(sign, value)
+
+    def same(self, left: Value, right: Value) -> bool:
+        """Return whether two values are equal; bracketed ones are compared as records."""
+        if isinstance(left, RecordValue) and isinstance(right, list):
+            right = record(left.kind, right, self.records)
+        return super().same(left, right)
+
+    # --- functions ----------------------------------------------------------------------------------------------------
+
+    def function(self, node: tree.FunctionCall) -> Value:
+        """Return the value of a function of the language."""
+        key = node.at.key
+        placed = [a for a in node.arguments if not a.name]
+        if key == "present":
+            name = placed[0].value.at.key if placed and isinstance(placed[0].value, tree.Name) else ""
+            return name not in self.frame.absent
+        if key in OUTSIDE:
+            if key in self.inputs:
+                return self.input_value(key)
+            return Unknown(f"{node.at.text} asks {OUTSIDE[key]}", (node.at.text,))
+        if key in INPUTS and placed and isinstance(placed[0].value, tree.Name):
+            value = self.value(placed[0].value)
+            if key == "testdi":
+                return (
+                    combined(value, guess=lambda: truth_of(value.guess))
+                    if isinstance(value, Unknown)
+                    else truth_of(value)
+                )
+            return value
+        if key in ("crobt", "cpos", "cjointt"):
+            return self.stands(node)
+        if key not in FUNCTIONS:
+            return NotImplemented
+        options = {a.name: True if a.value is None else self.value(a.value) for a in node.arguments if a.name}
+        values = [self.value(a.value) for a in placed]
+        for value in (*values, *options.values()):
+            found = unknown_in(value)
+            if found is not None:
+                return combined(found)
+        values = [self.guess_kind(key, value, a.at) for value, a in zip(values, placed, strict=True)]
+        try:
+            made = FUNCTIONS[key](options, *values)
+        except (TypeError, AttributeError, KeyError, IndexError, ValueError, ArithmeticError):
+            raise ValueTrouble(f"{node.at.text} does not fit its arguments", "as the manual has them") from None
+        if isinstance(made, RecordValue):
+            made.at = node.at
+        return made
+
+    def guess_kind(self, key: str, value: Value, at: Token) -> Value:
+        """Return bracketed values as the records that a function takes."""
+        if not isinstance(value, list) or key == "dim":
+            return value
+        by_size = {2: "pose", 4: "robtarget" if key in ("offs", "reltool", "defframe") else "orient", 3: "pos"}
+        kind = by_size.get(len(value))
+        return value if kind is None else self.fit(value, kind, at)
+
+    def stands(self, node: tree.FunctionCall) -> Value:
+        """Return where the arm was led last: planned, not measured."""
+        named = {a.name: a.value for a in node.arguments if a.name}
+        if node.at.key == "cjointt":
+            if not isinstance(self.last, Joints) or not all(self.last.known):
+                return Unknown("the joints at this place are not known", (node.at.text,))
+            self.notes.assume(node.at.line, f"{node.at.text}: the last target, planned and not measured")
+            degrees = [float(q) / DEG for q in self.last.q]
+            return record("jointtarget", [degrees, [UNUSED] * 6])
+        if not isinstance(self.last, np.ndarray):
+            return Unknown(f"{node.at.text}: where the arm stands is not known", (node.at.text,))
+        tool = self.value(named["tool"]) if "tool" in named else self.predefined["tool0"]
+        frame = self.value(named["wobj"]) if "wobj" in named else self.predefined["wobj0"]
+        for value in (tool, frame):
+            found = unknown_in(value)
+            if found is not None:
+                return found
+        self.notes.assume(node.at.line, f"{node.at.text}: the last target, planned and not measured")
+        T = np.linalg.inv(frame_of(frame)) @ self.last @ tool_of(tool).T_flange_tool
+        place = pose_record(T)
+        if node.at.key == "cpos":
+            return place.parts["trans"]
+        parts = [numbers(place.parts["trans"]), numbers(place.parts["rot"]), [0.0] * 4, [UNUSED] * 6]
+        made = record("robtarget", parts)
+        assert matrix(made) is not None
+        return made
