@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +67,6 @@ def _texts(path: Path) -> dict[str, tuple[str, bool]]:
                         raise ProgramError("the archive is too large", file=str(path), valid=valid)
                     with archive.open(info) as member:
                         found[f"{path}/{info.filename}"] = decoded(member.read(MAX_BYTES), info.filename)
-    except (OSError, zipfile.BadZipFile, RuntimeError) as error:
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
         raise ProgramError(f"cannot read: {error}", file=str(path), valid="a readable archive") from None
     return found

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Archives of programs: damage anywhere is an error of ours that names the file, or does not matter."""
+
+from __future__ import annotations
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from armwright.errors import ProgramError
+from armwright.programs import read_program
+
+MODULE = """MODULE Work
+  CONST jointtarget home := [[0,0,0,0,30,0],[9E9,9E9,9E9,9E9,9E9,9E9]];
+  PROC main()
+    MoveAbsJ home, v100, fine, tool0;
+  ENDPROC
+ENDMODULE
+"""
+
+
+@pytest.fixture
+def archive(tmp_path):
+    file = tmp_path / "cell.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("RAPID/TASK1/PROGMOD/Work.mod", MODULE)
+    return file
+
+
+def test_an_archive_is_read_as_its_program(archive):
+    assert len(read_program(archive).moves) == 1
+
+
+def test_every_damaged_byte_is_told_or_harmless(archive):
+    whole = archive.read_bytes()
+    rng = np.random.default_rng(27)
+    told = 0
+    for k in range(len(whole)):
+        archive.write_bytes(whole[:k] + bytes([whole[k] ^ int(rng.integers(1, 256))]) + whole[k + 1 :])
+        try:
+            program = read_program(archive)
+        except ProgramError as error:
+            told += 1
+            assert "cell.zip" in str(error)
+        else:
+            assert len(program.moves) == 1
+    assert told > 0.5 * len(whole)
+    for k in range(0, len(whole), 7):
+        archive.write_bytes(whole[:k])
+        with pytest.raises(ProgramError, match=r"cell\.zip"):
+            read_program(archive)
