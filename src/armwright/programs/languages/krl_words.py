@@ -45,3 +45,7 @@ TO_LINE_END: tuple[str, ...] = (
     "continue",
 )
 TO_LINE_END += ("channel", "const_vel", "stop", "on_error_proceed", "time_block", "anout", "anin", "digin", "cwrite")
+STATEMENTS = (
+    "PTP, LIN, CIRC, PTP_REL, LIN_REL, CIRC_REL, SPLINE, SPL, SLIN, SCIRC, FOR, WHILE, REPEAT, LOOP, IF or a call"
+)
+"""What may begin a line, for messages."""
