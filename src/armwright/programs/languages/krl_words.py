@@ -10,7 +10,7 @@ SPELLING = Spelling(
     signs=r"<=|>=|<>|==|[-+*/()\[\]{}=:,<>#.!?]",
     comments=(";", "&"),
     lines=True,
-    numbers=r"'[HBhb][0-9A-Fa-f]+'|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?",
+    numbers=r"'[Hh][0-9A-Fa-f]{1,8}'|'[Bb][01]{1,32}'|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?",
 )
 MOVES = frozenset(
     f"{s}{word}{rel}" for s in ("", "s") for word in ("ptp", "lin", "circ") for rel in ("", "_rel")
