@@ -77,7 +77,7 @@ FLOW = {
     ],
     "g-code": ["G2", "G3", "R", "I1", "G68.2", "G91", "G64 P", "G20", "A1", "X", "F0", "G18"],
 }
-COUNT = 700  # for each language
+COUNT, MANY = 700, 10_000  # for each language
 
 
 def mutated(text: str, language: str, random_: random.Random) -> str:
@@ -117,10 +117,20 @@ def answered(text: str, language: str) -> aw.programs.Program | aw.ProgramError:
 @pytest.mark.parametrize("language", GOOD)
 def test_damage_is_an_answer_of_ours(language):
     """Every damaged program is read, or refused by our own error with a line that exists and something valid."""
+    damage(language, COUNT)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("language", ["rapid", "krl"])
+def test_much_damage_is_an_answer_of_ours(language):
+    damage(language, MANY)
+
+
+def damage(language, count):
     random_ = random.Random(f"armwright {language}")
     whole = [GOOD[language], *(path.read_text(encoding="utf-8") for path in EXAMPLES.glob(f"*{SUFFIXES[language]}"))]
     read = refused = 0
-    for _ in range(COUNT):
+    for _ in range(count):
         text = mutated(random_.choice(whole), language, random_)
         answer = answered(text + "\n", language)
         if isinstance(answer, aw.ProgramError):
@@ -132,8 +142,8 @@ def test_damage_is_an_answer_of_ours(language):
             refused += answer.reading is not None and not answer.reading.whole  # read in part, and said so
             assert all(np.isfinite(move.T_base_frame).all() for move in answer.moves)
             assert all(1 <= move.line <= text.count("\n") + 1 for move in answer.moves)
-    assert read > COUNT / 100, "the damage leaves nothing to read"
-    assert refused > COUNT / 4, "the damage does nothing"
+    assert read > count / 100, "the damage leaves nothing to read"
+    assert refused > count / 4, "the damage does nothing"
 
 
 def test_deep_and_long_programs_end_in_words():

@@ -76,7 +76,7 @@ def _pairs(words: Sequence[str] | None, option: str) -> list[tuple[str, str]]:
     return found
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     """Return an input's value: a number, true or false, or several by reading."""
     if "," in text:
         return [_value(part) for part in text.split(",")]

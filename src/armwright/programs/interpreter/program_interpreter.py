@@ -16,6 +16,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from armwright.errors import ProgramError
 from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.interpreter_scope import Cell
 from armwright.programs.interpreter.program_tree import Block, Module, Node, Routine
@@ -38,6 +39,7 @@ from armwright.programs.reading import ReadOptions
 PASSES_TO_LEAVE = 1000  # of a loop that may leave itself; then it is taken for one without an end
 MOVES_TO_LEAVE = 500  # moves of such a loop, after which it is, too
 MOST_JUMPS = 1000
+MOVES_AT_LEAST, MOVES_PER_LINE = 5000, 10  # of a program: more, and it is taken for one that does not end
 
 
 class Interpreter(TreeRoutines):
@@ -76,6 +78,10 @@ class Interpreter(TreeRoutines):
             message = f"endless loop? more than {self.options.statements} statements were carried out"
             self.notes.obstacles.clear()
             self.stop(message, at, "a loop that ends after a known number of passes")
+        most = min(self.options.moves, MOVES_AT_LEAST + MOVES_PER_LINE * len(self.notes.main.lines))
+        if len(self.notes.draft.moves) + len(self.notes.gaps) > most:
+            self.notes.obstacles.clear()
+            self.stop(f"endless loop? more than {most} moves", at, "fewer passes, or a shorter program")
 
     def stop(self, message: str, at: Token, valid: str) -> None:
         """Give up the whole reading here."""
@@ -130,6 +136,11 @@ class Interpreter(TreeRoutines):
         except ValueTrouble as trouble:
             with contextlib.suppress(Obstacle):
                 self.notes.obstacle(str(trouble), statement.at, trouble.valid)
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
+            if isinstance(error, ProgramError):
+                raise
+            with contextlib.suppress(Obstacle):  # values of kinds that no statement of this name takes
+                self.notes.obstacle("the values in this statement do not fit", statement.at, "as the manual has them")
 
     def _not_understood(self, said: tree.NotUnderstood) -> None:
         if said.motion:

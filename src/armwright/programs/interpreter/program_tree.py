@@ -8,6 +8,7 @@ nothing of it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -246,7 +247,7 @@ class Module:
         return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
 
 
-def statements_in(block: Block) -> Node:
+def statements_in(block: Block) -> Iterator[Node]:
     """Yield every statement of a block, those inside others included."""
     for statement in block:
         yield statement

@@ -28,6 +28,7 @@ from armwright.programs.languages.krl_words import (
     MOVES,
     OUTER,
     SPELLING,
+    STATEMENTS,
     TO_LINE_END,
     TYPES,
 )
@@ -191,7 +192,7 @@ class KrlParser(TreeParser):
             self.take(), self.take()
             return tree.Label(at, at.key)
         if follows.kind == "name" and at.key not in (*TYPES, "decl", "global", "const") and near(at.key, MOTION, 0.8):
-            self.fail(f"unknown word{meant(at.key, MOTION)}", at=at, valid="PTP, LIN, CIRC or another statement")
+            self.fail(f"unknown word{meant(at.key, MOTION)}", at=at, valid=STATEMENTS)
         if at.key in ("decl", "global", "const") or (follows.kind == "name" and at.key not in INNER):
             return self.declaration()
         target = self.atom()

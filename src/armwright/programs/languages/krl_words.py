@@ -10,7 +10,7 @@ SPELLING = Spelling(
     signs=r"<=|>=|<>|==|[-+*/()\[\]{}=:,<>#.!?]",
     comments=(";", "&"),
     lines=True,
-    numbers=r"'[HBhb][0-9A-Fa-f]+'|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?",
+    numbers=r"'[Hh][0-9A-Fa-f]{1,8}'|'[Bb][01]{1,32}'|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?",
 )
 MOVES = frozenset(
     f"{s}{word}{rel}" for s in ("", "s") for word in ("ptp", "lin", "circ") for rel in ("", "_rel")
@@ -45,3 +45,7 @@ TO_LINE_END: tuple[str, ...] = (
     "continue",
 )
 TO_LINE_END += ("channel", "const_vel", "stop", "on_error_proceed", "time_block", "anout", "anin", "digin", "cwrite")
+STATEMENTS = (
+    "PTP, LIN, CIRC, PTP_REL, LIN_REL, CIRC_REL, SPLINE, SPL, SLIN, SCIRC, FOR, WHILE, REPEAT, LOOP, IF or a call"
+)
+"""What may begin a line, for messages."""

@@ -165,6 +165,8 @@ class RapidSettings(RapidValues):
 
     def change(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
         """``Incr x``, ``Decr x``, ``Add x, y``, ``Clear x``."""
+        if len(placed) != (2 if at.key == "add" else 1):
+            self.notes.obstacle(f"{at.text} does not fit its arguments", at, "a variable")
         place = self.place(placed[0].value)
         by = self.value(placed[1].value) if at.key == "add" else {"incr": 1.0, "decr": -1.0}.get(at.key, 0.0)
         old = place.value
