@@ -62,7 +62,7 @@ __getattr__ = former_names(
         "Blend": "programs.program.Blend",
         "MoveOutcome": "programs.outcome.MoveOutcome",
         "MovePlan": "programs.program_plan.MovePlan",
-        "Note": "programs.program.Note",
+        "Note": "programs.reading.Note",
         "Target": "programs.program.Target",
         "WhatWorks": "programs.outcome.WhatWorks",
     },

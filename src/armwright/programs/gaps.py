@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from armwright.errors import ProgramError
-from armwright.programs.program import Fraction, Joints, Move, Note, Pose, Program, Stop
+from armwright.programs.program import Fraction, Joints, Move, Pose, Program, Stop
+from armwright.programs.reading import Note
 
 LEADING_SHARE = 0.1  # of the joints' rated speed and acceleration, for moves that are not the program's
 

@@ -15,7 +15,8 @@ from armwright.kinematics.ik_limits import SLACK, fit_turns
 from armwright.motion.cartesian_path import ZERO_LENGTH, CartesianPath, circle_about, circle_via, line
 from armwright.motion.joint_curve import closed_form
 from armwright.motion.tool_path import ON_THE_SPOT, Segment, segment_of, spline_segments
-from armwright.programs.program import Joints, Note, Pose, Stop, Tangent
+from armwright.programs.program import Joints, Pose, Stop, Tangent
+from armwright.programs.reading import Note
 from armwright.spatial import exp_so3, log_so3
 
 if TYPE_CHECKING:

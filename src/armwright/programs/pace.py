@@ -15,7 +15,8 @@ from armwright.kinematics import jacobian
 from armwright.motion.motion_inputs import bounds
 from armwright.motion.speed_profile import widest
 from armwright.programs.legs import tool_of
-from armwright.programs.program import Duration, Fraction, LeadingAxis, Note, ToolRate
+from armwright.programs.program import Duration, Fraction, LeadingAxis, ToolRate
+from armwright.programs.reading import Note
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

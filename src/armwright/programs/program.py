@@ -21,7 +21,7 @@ from armwright.errors import InputError
 from armwright.robot.parts import ByContent, frozen, frozen_pose
 
 if TYPE_CHECKING:
-    from armwright.programs.reading import ProgramReading
+    from armwright.programs.reading import Note, ProgramReading
     from armwright.types import Array
 
 MoveKind = Literal["joint", "line", "arc", "spline", "wait"]
@@ -277,14 +277,6 @@ class Move(ByContent):
             object.__setattr__(self, "wrench", frozen(self.wrench, (6,), "move: wrench"))
         if self.wrench_frame not in get_args(WrenchFrame):
             raise InputError(f"move: wrench_frame is base or tool, got {self.wrench_frame!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A note of a reader: what it assumed or left out, and at which line."""
-
-    line: int
-    message: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,9 +22,9 @@ from armwright.kinematics.ik_limits import middle
 from armwright.motion.motion_inputs import joint_vector, positive
 from armwright.programs.legs import tool_of
 from armwright.programs.pace import eased, pace, ratings
-from armwright.programs.program import Note
 from armwright.programs.program_push import pushed
 from armwright.programs.program_reader import check_program
+from armwright.programs.reading import Note
 from armwright.programs.route import Route, route
 from armwright.programs.timing import (
     check_bounded,

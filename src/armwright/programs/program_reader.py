@@ -23,8 +23,8 @@ from armwright.kinematics.extent import reach
 from armwright.programs.interpreter.program_files import MAX_BYTES, decoded
 from armwright.programs.interpreter.program_folder import SEVERAL, main_file
 from armwright.programs.languages import LANGUAGES, Language
-from armwright.programs.program import Joints, Move, Note, Pose, Program
-from armwright.programs.reading import ReadOptions
+from armwright.programs.program import Joints, Move, Pose, Program
+from armwright.programs.reading import Note, ReadOptions
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot

@@ -10,13 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from armwright.programs.program import Note
+from typing import Any
 
 MOST_STATEMENTS = 200_000  # carried out, loops included
 MOST_MOVES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note of a reader: what it assumed or left out, and at which line."""
+
+    line: int
+    message: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ from armwright.motion.path_error import PathError
 from armwright.motion.trajectory import Trajectory
 from armwright.programs.corners import CornerRun, chain, fit_zones, tool_corner
 from armwright.programs.legs import Walker, rested, tool_of
-from armwright.programs.program import Note, Stop, Tangent
+from armwright.programs.program import Stop, Tangent
+from armwright.programs.reading import Note
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

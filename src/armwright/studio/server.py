@@ -109,7 +109,23 @@ async def answer(studio: Studio, client: Client, raw: str) -> None:
         client.tell({"re": ident, "ok": result or {}})
 
 
-PROGRAMS = (".irl", ".script", ".urscript", ".mod", ".modx", ".prg", ".src", ".krl", ".nc", ".ngc", ".gcode", ".tap")
+PROGRAMS = (
+    ".irl",
+    ".script",
+    ".urscript",
+    ".mod",
+    ".modx",
+    ".prg",
+    ".sys",
+    ".sysx",
+    ".src",
+    ".krl",
+    ".sub",
+    ".nc",
+    ".ngc",
+    ".gcode",
+    ".tap",
+)
 UPLOAD_KINDS: dict[str, tuple[tuple[str, ...], int]] = {
     "robot": ((".urdf", ".xml", ".toml"), 4 << 20),
     "recording": ((".mcap", ".parquet", ".csv", ".npz", ".meta"), 64 << 20),

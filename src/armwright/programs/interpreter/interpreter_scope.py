@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from armwright.programs.interpreter.program_tree import Declare, Module, Node, Routine
 from armwright.programs.interpreter.program_values import RecordValue, Unknown, Value, ValueTrouble, number_of
 
 if TYPE_CHECKING:
-    from armwright.programs.interpreter.tree_values import TreeValues
     from armwright.programs.languages.scanner import Token
 
 
@@ -25,10 +24,25 @@ class Cell:
         self.kind, self.value, self.declared, self.pending = kind, value, declared, pending
 
 
+class PartsOf(Protocol):
+    """What knows the parts of values: the interpreter of a language."""
+
+    first_index: int
+
+    def part_kind(self, kind: str, name: str) -> str:
+        """Return the type of a record's part."""
+
+    def part(self, value: Value, name: str, at: Token) -> Value:
+        """Return one part of a record."""
+
+    def item(self, value: Value, position: Value, at: Token) -> Value:
+        """Return one item of a list."""
+
+
 class Element:
     """One item of a list or part of a record, that can be set like a variable."""
 
-    def __init__(self, owner: TreeValues, base: Node, key: Value, at: Token) -> None:
+    def __init__(self, owner: PartsOf, base: Node, key: Value, at: Token) -> None:
         """Belong to `base`, a variable or an element."""
         self.owner, self.base, self.key, self.at = owner, base, key, at
         self.kind = owner.part_kind(base.kind, key) if isinstance(key, str) else base.kind

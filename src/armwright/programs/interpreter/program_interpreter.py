@@ -33,8 +33,7 @@ from armwright.programs.interpreter.program_values import (
 from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.interpreter.tree_routines import JumpFlow, LeaveFlow, ReturnFlow, TreeRoutines
 from armwright.programs.languages.scanner import Token
-from armwright.programs.program import Note
-from armwright.programs.reading import ReadOptions
+from armwright.programs.reading import Note, ReadOptions
 
 PASSES_TO_LEAVE = 1000  # of a loop that may leave itself; then it is taken for one without an end
 MOVES_TO_LEAVE = 500  # moves of such a loop, after which it is, too

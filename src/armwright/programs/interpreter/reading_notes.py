@@ -13,8 +13,8 @@ from armwright.programs.interpreter.program_tree import Module, Routine, blocks_
 from armwright.programs.interpreter.program_values import Value
 from armwright.programs.languages.program_draft import Draft
 from armwright.programs.languages.scanner import VALID, Token
-from armwright.programs.program import Note, Program
-from armwright.programs.reading import Gap, ProgramReading
+from armwright.programs.program import Program
+from armwright.programs.reading import Gap, Note, ProgramReading
 
 MOST_TOLD = 8  # obstacles in one message
 

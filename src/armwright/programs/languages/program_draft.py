@@ -10,7 +10,8 @@ import numpy as np
 
 from armwright.errors import ProgramError
 from armwright.programs.languages.scanner import MOVE_WORK, Cursor, Token
-from armwright.programs.program import Joints, Move, Note, Pose, Program, Target
+from armwright.programs.program import Joints, Move, Pose, Program, Target
+from armwright.programs.reading import Note
 from armwright.spatial import pose, rotation_from_euler, rotation_from_wxyz
 
 if TYPE_CHECKING:

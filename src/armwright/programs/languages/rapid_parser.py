@@ -319,9 +319,9 @@ class RapidParser(TreeParser):
                 return said
             return tree.If(at, ((test, (self.statement(),)),), ())
         branches, otherwise = self.rest_of_if(at)
-        wrong = next((test for test, _ in branches if isinstance(test, tree.NotUnderstood)), None)
-        if wrong is not None:
-            return wrong
+        unclear = next((test for test, _ in branches if isinstance(test, tree.NotUnderstood)), None)
+        if unclear is not None:
+            return unclear
         return tree.If(at, ((test, branches[0][1]), *branches[1:]), otherwise)
 
     def rest_of_if(self, at: Token) -> tuple[list[tuple[Any, Block]], Block]:
