@@ -114,6 +114,7 @@ FIELDS = (
 NOW = getattr(socket, "MSG_DONTWAIT", 0)  # not on Windows: there a reading ends with a silence
 MOST_AT_ONCE = 500  # datagrams of one reading
 TIMEOUT = 0.5  # [s] of a single wait; a stop is noticed within it
+FIRST_ANSWER = 3.0  # [s] for a device on a busy host: without its page the force sensor's counts would only be assumed
 Item = tuple[int, int, bytes]
 """Device time [ns], counter, bytes as framed."""
 
@@ -276,13 +277,13 @@ class FtSource:
 
     def open(self) -> Channel:
         """Ask for a stream; the first record shows that somebody is there. Its page tells the calibration."""
-        facts = read_calibration(self._address[0], self._http_port, TIMEOUT)  # first: records would wait
+        facts = read_calibration(self._address[0], self._http_port, FIRST_ANSWER)  # first: records would wait
         self._sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         self._sock.settimeout(TIMEOUT)
         self._sock.connect(self._address)
         self._sock.send(netft.request(netft.START_REALTIME))
-        if not select.select([self._sock], [], [], TIMEOUT)[0]:
+        if not select.select([self._sock], [], [], FIRST_ANSWER)[0]:
             raise LabError(f"{self._address[0]}: the force sensor does not answer")
         self._silent, self._left = 0, b""
         return Channel(self.topic, "ati-rdt", "", facts)
