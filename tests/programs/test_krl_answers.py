@@ -233,3 +233,14 @@ def test_what_is_not_known_is_said():
 def test_files_without_a_program():
     assert aw.read_program("DECL E6POS XP1={X 1.0,Y 2.0,Z 3.0,A 0.0,B 0.0,C 0.0}\n\n", "krl").moves == ()
     assert aw.read_program("DEF lib(a:IN)\nINT a\nEND\n", "krl").reading.routines == ("lib",)
+
+
+@pytest.mark.parametrize("call", ["RSI_ON(#RELATIVE)", "RSI_MOVECORR()", "MOVE_EMI()"])
+def test_what_something_outside_leads_is_never_read_whole(call):
+    program = aw.read_program(f"DEF main()\nPTP {{A1 0,A2 -90,A3 90,A4 0,A5 0,A6 0}}\n{call}\nEND\n", "krl")
+    assert not program.reading.whole and "outside" in program.reading.gaps[0].reason
+
+
+def test_a_routine_that_no_file_has_may_move_the_arm():
+    program = aw.read_program("DEF main()\nPTP {A1 0,A2 -90,A3 90,A4 0,A5 0,A6 0}\nINIT_POS()\nEND\n", "krl")
+    assert not program.reading.whole and "INIT_POS" in program.reading.unread[0].message

@@ -23,31 +23,13 @@ from armwright.programs.interpreter.program_values import (
 )
 from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.languages.krl_values import NULL, KrlValues
+from armwright.programs.languages.krl_words import TO_LINE_END
 from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Duration, Stop, Tangent
 
 AXIS_NUMBERS = range(1, 7)
-QUIET = frozenset(
+QUIET = frozenset(TO_LINE_END) | frozenset(
     [
-        "interrupt",
-        "trigger",
-        "ext",
-        "extp",
-        "extfct",
-        "extfctp",
-        "import",
-        "brake",
-        "resume",
-        "continue",
-        "channel",
-        "const_vel",
-        "stop",
-        "on_error_proceed",
-        "time_block",
-        "anout",
-        "anin",
-        "digin",
-        "cwrite",
         "pulse",
         "ir_stopm",
         "msgnotify",
@@ -95,26 +77,22 @@ QUIET = frozenset(
         "eki_checkbuffer",
         "rsi_create",
         "rsi_delete",
-        "rsi_on",
         "rsi_off",
         "rsi_getpublicpar",
         "tm_sub",
         "delay_brake",
         "sys_load",
         "p00",
-        "init_pos",
         "krlmsg",
-        "usersaf",
-        "usrinit",
         "collmon_off",
         "collmon_on",
         "use_cm_pro_values",
-        "move_emi",
         "message",
         "log_msg",
     ]
 )
-OUTSIDE_CONTROL = frozenset(("rsi_movecorr", "st_movesens", "forcecontrol"))
+"""Instructions and routines of the controller that move nothing. What is not here and in no file may move the arm."""
+OUTSIDE_CONTROL = frozenset(("rsi_on", "rsi_movecorr", "st_movesens", "forcecontrol", "move_emi"))
 INLINE = frozenset(
     [
         "svel_joint",
