@@ -35,7 +35,7 @@ help:
 	@echo "make clean  remove everything that was built"
 
 $(VENV)/.made:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Armwright needs Python 3.11 or newer; set PYTHON=…")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Armwright needs Python 3.11 or newer; set PYTHON=...")'
 	$(MAKE_VENV)
 	@touch $@
 
