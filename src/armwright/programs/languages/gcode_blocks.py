@@ -83,6 +83,10 @@ class GcodeBlocks(GcodeCycles):
                 self.notes.note(place.line, "M6 changes the tool: the same tool is taken for all moves", once=True)
             elif name[0] == "M" and name not in ("M2", "M30", "M98", "M99"):
                 self.notes.note(place.line, f"{name} moves nothing and is left out", once=True)
+        if "G65" in codes:  # a macro's arguments
+            return True
+        if "M98" in codes:
+            words.pop("P", None), words.pop("L", None)
         if self.dialect.one_command and plain and any(name[0] == "M" for name in codes):
             return True
         if settings and plain and any(letter in words for letter in ALL_AXES):
