@@ -170,7 +170,7 @@ def tool_of(move: Move) -> Array:
 
 
 def pose_of(move: Move, T_now: Array) -> Array:
-    """Return T_base_tool (4, 4) at a move's target; T_now (4, 4) at its start serves for what the target leaves open."""
+    """Return T_base_tool (4, 4) at a move's target; T_now (4, 4) at its start has what the target leaves open."""
     assert isinstance(move.target, Pose)
     T = placed(move, move.target, T_now)
     if not move.target.oriented or move.orientation == "fixed":

@@ -102,7 +102,8 @@ def read_program(
             folder or a ``.zip`` of them.
         language: ``l-irl``, ``urscript``, ``rapid``, ``krl`` or ``g-code``. If omitted, the file's suffix tells
             (``.irl``; ``.script``, ``.urscript``; ``.mod``, ``.modx``, ``.prg``; ``.src``, ``.krl``; ``.nc``,
-            ``.ngc``, ``.gcode``, ``.tap``, ``.cnc``, ``.gco``), else the look of the text; if neither is clear, an error asks.
+            ``.ngc``, ``.gcode``, ``.tap``, ``.cnc``, ``.gco``), else the look of the text; if neither is clear, an
+            error asks.
         more: further files of the program; RAPID and KRL files beside `source` are found when a name is missing.
         config: the controller's own data, KRL's ``$config.dat`` (or the folder that has it).
         inputs: values of inputs by name; a list is used up reading by reading. Inputs that nobody tells are off.

@@ -18,6 +18,7 @@ are turns about X, Y, Z in degrees, R = Rz(C) Ry(B) Rx(A); else they are axes of
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -35,8 +36,8 @@ from armwright.programs.reading import ReadOptions
 
 SUFFIXES = (".nc", ".ngc", ".gcode", ".tap", ".cnc", ".gco", ".g")
 DEEPEST_CALL = 40
+MOST_PASSES = 2000  # of one loop; more are taken for a loop without an end
 COMMANDS = re.compile(r"[ \t]*[$?!~]")  # lines that are for grbl's console
-LETTERS = "ABCDEFHIJKLPQRSTUVWXYZ"  # of a macro's arguments
 MACRO = {
     letter: number
     for number, letter in zip((1, 2, 3, 7, 8, 9, 11, 4, 5, 6, 13, 17, 18, 19, 20), "ABCDEFHIJKMQRST", strict=True)
@@ -67,15 +68,14 @@ class GcodeReader(GcodeQuick):
         self.loops: dict[tuple[str, int], float] = {}
         self.passed: dict[tuple[str, int], int] = {}
         self.taken: dict[tuple[str, int], int] = {}
+        self.rounds: dict[tuple[str, int], int] = {}
         self.depth = self.steps = 0
         self.neighbours = Neighbours(file, SUFFIXES, options)
 
     def program(self) -> Program:
         """Run the program."""
-        try:
+        with suppress(_End, _Return):
             self.run(0)
-        except (_End, _Return):
-            pass
         self.notes.module = self.notes.main
         self.notes.note(1, "targets are places of the arm's own tool frame, or of --tool; G-code names no tool")
         return self.notes.finish("", [self.notes.main])
@@ -287,6 +287,12 @@ class GcodeReader(GcodeQuick):
         key = (self.notes.module.file, index)
         before = self.taken.get(key)
         self.taken[key] = self.changes
+        self.rounds[key] = self.rounds.get(key, 0) + 1
+        if self.rounds[key] > MOST_PASSES:
+            self.notes.obstacles.clear()
+            with suppress(Obstacle):
+                self.obstacle(f"endless loop? more than {MOST_PASSES} passes", at, "a loop that ends")
+            self.notes.refuse_if_needed()
         backwards = self.passed.get(key) if index + 1 != at.line else before
         if backwards is not None and backwards == self.changes and (before is not None or index + 1 != at.line):
             self.taken.pop(key, None)
@@ -396,7 +402,7 @@ class GcodeReader(GcodeQuick):
         return index + 1
 
     def call_named(self, label: str, arguments: list[Value], at: Token) -> None:
-        """Run ``O<name> call […] […]``: its arguments are #1, #2, …"""
+        """Run ``O<name> call […] […]``: its arguments are #1, #2 and so on."""
         own: dict[str, Value] = {f"{k}": 0.0 for k in range(1, 31)}
         own |= {f"{k}": value for k, value in enumerate(arguments, 1)}
         module, found = self.notes.module, self.sub(label)

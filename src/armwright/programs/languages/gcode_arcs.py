@@ -27,7 +27,7 @@ WIDEST_PIECE = math.radians(30.0)
 
 @dataclass(frozen=True)
 class ArcShape:
-    """An arc from p to q (3,) [m] about `centre` (3,): `turn` [rad], counter-clockwise about the plane's normal if > 0."""
+    """An arc from p to q (3,) [m] about `centre` (3,) by `turn` [rad], counter-clockwise about the plane's normal."""
 
     p: Array
     q: Array

@@ -41,6 +41,8 @@ class GcodeBlocks(GcodeCycles):
         self.last_line = at.line
         if self.own_words(codes, words, at):
             return codes
+        if "M98" in codes:
+            words = {letter: word for letter, word in words.items() if letter not in "PL"}
         self.check_groups(codes)
         try:
             self.modes(codes, words)
@@ -85,8 +87,6 @@ class GcodeBlocks(GcodeCycles):
                 self.notes.note(place.line, f"{name} moves nothing and is left out", once=True)
         if "G65" in codes:  # a macro's arguments
             return True
-        if "M98" in codes:
-            words.pop("P", None), words.pop("L", None)
         if self.dialect.one_command and plain and any(name[0] == "M" for name in codes):
             return True
         if settings and plain and any(letter in words for letter in ALL_AXES):
@@ -120,9 +120,8 @@ class GcodeBlocks(GcodeCycles):
         for name in codes:
             if name in ("G20", "G21"):
                 self.unit = MM / INCH if name == "G20" else MM
-            elif name in ("G93", "G94", "G95"):
-                if name != self.feed_mode:
-                    self.feed_mode, self.feed = name, None
+            elif name in ("G93", "G94", "G95") and name != self.feed_mode:
+                self.feed_mode, self.feed = name, None
         if "S" in words and words["S"].value is not None:
             self.spindle = self.number(words["S"])
             self.notes.note(words["S"].at.line, "S words are left out", once=True)
@@ -360,10 +359,14 @@ class GcodeBlocks(GcodeCycles):
                 self.end_cycle()
             self.motion = said
         if done:
+            if "G52" in codes or "G92" in codes:
+                self.unused(words, said, at)
             return
         axes = [letter for letter in ALL_AXES if letter in words]
         first = codes.get(said, at)
         if self.motion in CYCLES and (axes or said):
+            pecks = self.motion in ("G73", "G83")
+            self.unused({k: word for k, word in words.items() if k == "Q" and not pecks}, said, at)
             self.cycle(words, first, self.motion)
             return
         turns = self.motion in ("G2", "G3") and any(letter in words for letter in "IJKR")
@@ -379,7 +382,8 @@ class GcodeBlocks(GcodeCycles):
             self.travel(words)
             self.gap(at, f"{self.motion}: a thread follows the spindle")
         else:
-            self.unused({k: w for k, w in words.items() if k in "IJKRQ" and not turns}, said, at)
+            own = "IJKRP" if turns else ""
+            self.unused({letter: word for letter, word in words.items() if letter not in own}, said, at)
             self.go(words, at, self.motion)
 
     def unused(self, words: dict[str, Word], said: str, at: Token) -> None:

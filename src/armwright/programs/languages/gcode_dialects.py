@@ -35,40 +35,21 @@ def _signs(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
+NUMBERED = r"^[ \t]*(?:N\d+[ \t]*)?"  # the begin of a line
+MARLIN = _signs(
+    rf"{NUMBERED}M(?:104|109|140|190|82|83|106|107|105|110|117|20[1-9]|92)\b|{NUMBERED}G92[ \t]*E"
+    rf"|{NUMBERED}G1[^;(\n]*\dE|{NUMBERED}G1[^;(\n]*[ \t]E[-.\d]|^;FLAVOR"
+)
+GRBL = _signs(r"^[ \t]*(?:\$[\w#$]|\?[ \t]*$)")
+LINUXCNC = _signs(rf"#<|{NUMBERED}O[ \t]*(?:<[^>]+>|\d+[ \t]*(?:sub|if|while|do|repeat|call)\b)|\batan\[[^\]]*\]/\[")
+FANUC = _signs(rf"{NUMBERED}O\d{{4,}}[ \t]*(?:\(|;|$)|^[ \t]*:\d{{4}}|\bGOTO[ \t]*\d|\]DO\d|\bM98[ \t]*P|\bG65[ \t]*P")
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
-        Dialect(
-            "marlin",
-            1e-3,
-            True,
-            True,
-            "L",
-            _signs(
-                r"^[ \t]*(?:N\d+[ \t]*)?(?:M(?:104|109|140|190|82|83|106|107|105|110|117|20[1-9]|92)\b|G92[ \t]*E|G1[^;(\n]*\dE|G1[^;(\n]*[ \t]E[-.\d])|^;FLAVOR"
-            ),
-        ),
-        Dialect("grbl", 1.0, False, False, "L", _signs(r"^[ \t]*(?:\$[\w#$]|\?[ \t]*$)")),
-        Dialect(
-            "linuxcnc",
-            1.0,
-            False,
-            False,
-            "L",
-            _signs(
-                r"#<|^[ \t]*(?:N\d+[ \t]*)?O[ \t]*(?:<[^>]+>|\d+[ \t]*(?:sub|if|while|do|repeat|call)\b)|\batan\[[^\]]*\]/\["
-            ),
-        ),
-        Dialect(
-            "fanuc",
-            1e-3,
-            False,
-            False,
-            "K",
-            _signs(
-                r"^[ \t]*(?:N\d+[ \t]*)?O\d{4,}[ \t]*(?:\(|;|$)|^[ \t]*:\d{4}|\bGOTO[ \t]*\d|\]DO\d|\bM98[ \t]*P|\bG65[ \t]*P"
-            ),
-        ),
+        Dialect("marlin", 1e-3, True, True, "L", MARLIN),
+        Dialect("grbl", 1.0, False, False, "L", GRBL),
+        Dialect("linuxcnc", 1.0, False, False, "L", LINUXCNC),
+        Dialect("fanuc", 1e-3, False, False, "K", FANUC),
     )
 }
 """In the order in which a text is looked at; `linuxcnc` where nothing tells."""

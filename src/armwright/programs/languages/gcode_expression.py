@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions of G-code: ``[#1 + 2 * SIN[30]]``, degrees; from the strongest sign to the weakest
-``**``, ``* / MOD``, ``+ -``, ``EQ NE GT GE LT LE``, ``AND OR XOR``. ``ATAN[y]/[x]`` is the angle of (x, y).
+"""Expressions of G-code: ``[#1 + 2 * SIN[30]]``, in degrees.
+
+From the strongest sign to the weakest: ``**``, ``* / MOD``, ``+ -``, ``EQ NE GT GE LT LE``, ``AND OR XOR``.
+``ATAN[y]/[x]`` is the angle of (x, y).
 
 An expression is a float or a tuple: ``("var", which)``, ``("neg", a)``, ``("bin", sign, a, b)``, ``("fun", name, a)``,
 ``("atan", y, x)``, ``("exists", name)``. `worked_out` gives its value; `Unknown` parts make it unknown.
