@@ -52,7 +52,7 @@ ANSWERS = [
     ("a line's words have the old values", "#1=3\nG1 X#1 #1=5\nX#1", [3, 5]),
     ("named variables", "#<a b>=4\nG1 X#<ab>", [4]),
     ("precedence", "G1 X[1+2*3**2/6-1]", [3]),
-    ("degrees", "G1 X[10*SIN[30]]\nX[ATAN[1]/[1]]\nX[ATAN[1]/[-1]]\nX[ACOS[0]]", [5, 45, 135, 90]),
+    ("degrees", "G1 X[10*SIN[30]]\nX[ATAN[1]/[1]]\nX[ATAN[1]/[-1]]\nXACOS[0]\nX LN[1]", [5, 45, 135, 90, 0]),
     ("rounding", "G1 X[ROUND[2.5]]\nX[FIX[-2.5]]\nX[FUP[2.1]]\nX[7 MOD 3]\nX[-7 MOD 3]", [3, -3, 3, 1, 2]),
     ("comparisons", "G1 X[2 GT 1]\nX[[2 LT 1] OR [1 EQ 1]]\nX[1 AND 0]\nX[1 XOR 1]", [1, 1, 0, 0]),
     ("o if", "#1=2\no1 if [#1 EQ 1]\nG1 X1\no1 elseif [#1 EQ 2]\nG1 X2\no1 else\nG1 X3\no1 endif\nX4", [2, 4]),

@@ -180,7 +180,7 @@ def _computed(block: Block, text: str, position: int) -> int:
     letter = text[position]
     parser = ExpressionParser(text, position + 1)
     parser.blanks()
-    if parser.peek() in ("#", "[", "-", "+") or re.match(r"[A-Za-z]{3,}\[", text[parser.position :]):
+    if parser.peek() in ("#", "[", "-", "+") or re.match(r"[A-Za-z]{2,}[ \t]*\[", text[parser.position :]):
         value = parser.value()
         block.words.append(Word(letter.upper(), value, token(letter, block.line, position)))
         return parser.position
