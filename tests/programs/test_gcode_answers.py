@@ -59,8 +59,12 @@ ANSWERS = [
     ("o while", "#1=0\no1 while [#1 LT 3]\n#1=[#1+1]\nG1 X#1\no1 endwhile\nX9", [1, 2, 3, 9]),
     ("o do while", "#1=0\no1 do\n#1=[#1+1]\nG1 X#1\no1 while [#1 LT 2]\nX9", [1, 2, 9]),
     ("o repeat", "G91\no1 repeat [3]\nG1 X1\no1 endrepeat\nX10", [1, 2, 3, 13]),
-    ("o break and continue", "#1=0\no1 while [#1 LT 9]\n#1=[#1+1]\no2 if [#1 EQ 2]\no1 continue\no2 endif\n"
-     "o3 if [#1 EQ 4]\no1 break\no3 endif\nG1 X#1\no1 endwhile\nX20", [1, 3, 20]),
+    (
+        "o break and continue",
+        "#1=0\no1 while [#1 LT 9]\n#1=[#1+1]\no2 if [#1 EQ 2]\no1 continue\no2 endif\n"
+        "o3 if [#1 EQ 4]\no1 break\no3 endif\nG1 X#1\no1 endwhile\nX20",
+        [1, 3, 20],
+    ),
     ("o sub", "o<go> sub\nG1 X#1\n#1=50\no<go> endsub\n#1=7\no<go> call [2]\no<go> call [#1+1]\nX#1", [2, 8, 7]),
     ("an endless loop is one pass", "o1 while [1]\nG1 X1\no1 endwhile\nX2", [1, 2]),
     ("Fanuc while", "#1=0\nWHILE[#1LT2]DO1\n#1=#1+1\nG1X#1\nEND1\nX9", [1, 2, 9]),
@@ -75,7 +79,7 @@ ANSWERS = [
     ("G80 ends a cycle", "G0 Z5\nG81 X1 Z-1 R2\nG80\nG0 X2", [0, 1, 1, 1, 1, 2]),
     ("a probe finds nothing", "G38.2 X5\nG1 X6", [5, 6]),
     ("G0 G80 in one block", "G0 G80 X3", [3]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("body, answer", [a[1:] for a in ANSWERS], ids=[a[0] for a in ANSWERS])

@@ -20,10 +20,9 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from armwright.programs.interpreter.program_files import Neighbours
-from armwright.programs.interpreter.program_tree import Module
+from armwright.programs.interpreter.program_tree import Module, Node
 from armwright.programs.interpreter.program_values import Unknown, UnknownPart, Value, guessed
 from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.languages.gcode_blocks import Codes
@@ -235,7 +234,7 @@ class GcodeReader(GcodeQuick):
 
     # --- flow ---------------------------------------------------------------------------------------------------------
 
-    def test(self, node: Any, at: Token) -> bool:
+    def test(self, node: Node, at: Token) -> bool:
         """Return the answer of a test; an unknown one takes its guess, with a note."""
         value = self.value(node, at)
         if isinstance(value, Unknown):
@@ -264,7 +263,7 @@ class GcodeReader(GcodeQuick):
             return self.back(index, ("while", label), at)
         return self.o_word(kind, label, arguments, at, index)
 
-    def jump(self, arguments: list[Any], at: Token, index: int) -> int:
+    def jump(self, arguments: list[Node], at: Token, index: int) -> int:
         """Carry out GOTO: forwards first; backwards as long as variables change."""
         test, target = arguments
         if test is not None and not self.test(test, at):
@@ -316,7 +315,7 @@ class GcodeReader(GcodeQuick):
                 return k
         self.obstacle(f"no {wanted[0].lstrip('o')} opens this block", at, wanted[0].lstrip("o"))
 
-    def o_word(self, kind: str, label: str, arguments: list[Any], at: Token, index: int) -> int:
+    def o_word(self, kind: str, label: str, arguments: list[Node], at: Token, index: int) -> int:
         """Carry out O words: sub, if, while, do, repeat, call."""
         if kind in ("oif", "oelseif", "owhile", "orepeat") and not arguments:
             self.obstacle(f"{kind[1:]} without its condition", at, f"{kind[1:]} […]")
@@ -367,7 +366,7 @@ class GcodeReader(GcodeQuick):
                 break
         return self.find(index, (("oendwhile", label),), at)
 
-    def branch(self, index: int, label: str, test: Any, at: Token) -> int:
+    def branch(self, index: int, label: str, test: Node, at: Token) -> int:
         """Return the index of the branch that runs."""
         wanted = (("oelseif", label), ("oelse", label), ("oendif", label))
         while not self.test(test, at):
@@ -386,7 +385,7 @@ class GcodeReader(GcodeQuick):
             test, at = flow[2][0], flow[3]
         return index + 1
 
-    def repeat(self, index: int, label: str, count: Any, at: Token) -> int:
+    def repeat(self, index: int, label: str, count: Node, at: Token) -> int:
         """Return the index of the next line of a repeat."""
         key = (self.notes.module.file, index)
         if key not in self.loops:

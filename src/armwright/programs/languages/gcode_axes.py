@@ -8,14 +8,14 @@ when the program begins. Axes are *lost* behind a move that is not known, until 
 from __future__ import annotations
 
 import re
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
-from armwright.programs.interpreter.program_tree import Module
+from armwright.programs.interpreter.program_tree import Module, Node
 from armwright.programs.interpreter.program_values import Unknown, UnknownPart, Value, ValueTrouble, is_number
 from armwright.programs.interpreter.reading_notes import ReadingNotes
-from armwright.programs.languages.gcode_dialects import DIALECTS, Dialect, guess
+from armwright.programs.languages.gcode_dialects import DIALECTS, GcodeDialect, guess
 from armwright.programs.languages.gcode_expression import worked_out
 from armwright.programs.languages.gcode_words import Word
 from armwright.programs.languages.program_draft import MM
@@ -61,7 +61,7 @@ class GcodeAxes:
             self._define(name.strip(), value)
         self.readings = {name.strip().lower(): value for name, value in options.inputs.items()}
 
-    def _dialect(self, text: str) -> Dialect:
+    def _dialect(self, text: str) -> GcodeDialect:
         said = self.options.dialect
         if said is not None:
             return DIALECTS[said]
@@ -99,14 +99,14 @@ class GcodeAxes:
             self.obstacle(f"{word.letter}: a variable that was never set", word.at, "a variable with a value")
         return float(found)
 
-    def value(self, node: Any, at: Token) -> Value:
+    def value(self, node: Node, at: Token) -> Value:
         """Return the value of an expression, which may be unknown, or None for a variable of Fanuc without one."""
         try:
             return worked_out(node, lambda which: self.variable(which, at), self._exists)
         except ValueTrouble as trouble:
             self.obstacle(str(trouble), at, trouble.valid)
 
-    def key(self, which: Any, at: Token) -> str:
+    def key(self, which: Node, at: Token) -> str:
         """Return the name of a variable: its number, or <name>."""
         if isinstance(which, str):
             return which
@@ -117,7 +117,7 @@ class GcodeAxes:
             self.obstacle(f"a variable's number is whole, not {number}", at, "#100")
         return f"{round(number)}"
 
-    def variable(self, which: Any, at: Token) -> Value:
+    def variable(self, which: Node, at: Token) -> Value:
         """Return a variable's value."""
         key = self.key(which, at)
         if key == "0":
@@ -152,7 +152,7 @@ class GcodeAxes:
     def _exists(self, name: str) -> bool:
         return name in self.scopes[-1] or name in self.shared
 
-    def assign(self, which: Any, value: Value, at: Token) -> None:
+    def assign(self, which: Node, value: Value, at: Token) -> None:
         """Give a variable a value; those of a subprogram are its own."""
         key = self.key(which, at)
         own = (key.isdigit() and int(key) <= 30) or (key.startswith("<") and not key.startswith("<_"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dialects of G-code in one table, how one is guessed from a text, and the groups of G words.
 
-Of one group only one word may stand in a block; those of `MODES` stay in force until another of their group comes.
+Of one group only one word may stand in a block; it mostly stays in force until another of its group comes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Dialect:
+class GcodeDialect:
     """What differs between controllers.
 
     Attributes:
@@ -46,17 +46,17 @@ FANUC = _signs(rf"{NUMBERED}O\d{{4,}}[ \t]*(?:\(|;|$)|^[ \t]*:\d{{4}}|\bGOTO[ \t
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
-        Dialect("marlin", 1e-3, True, True, "L", MARLIN),
-        Dialect("grbl", 1.0, False, False, "L", GRBL),
-        Dialect("linuxcnc", 1.0, False, False, "L", LINUXCNC),
-        Dialect("fanuc", 1e-3, False, False, "K", FANUC),
+        GcodeDialect("marlin", 1e-3, True, True, "L", MARLIN),
+        GcodeDialect("grbl", 1.0, False, False, "L", GRBL),
+        GcodeDialect("linuxcnc", 1.0, False, False, "L", LINUXCNC),
+        GcodeDialect("fanuc", 1e-3, False, False, "K", FANUC),
     )
 }
 """In the order in which a text is looked at; `linuxcnc` where nothing tells."""
 NONE_TOLD = "linuxcnc"
 
 
-def guess(text: str) -> tuple[Dialect, str]:
+def guess(text: str) -> tuple[GcodeDialect, str]:
     """Return the dialect of a text, and the words that tell; none where nothing does."""
     for dialect in DIALECTS.values():
         found = dialect.signs.search(text)

@@ -14,14 +14,14 @@ import math
 import operator
 import re
 from collections.abc import Callable
-from typing import Any
 
+from armwright.programs.interpreter.program_tree import Node
 from armwright.programs.interpreter.program_values import Unknown, Value, ValueTrouble, combined, guessed
 
 NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)")
 SIGNS = ({"**"}, {"*", "/", "mod"}, {"+", "-"}, {"eq", "ne", "gt", "ge", "lt", "le"}, {"and", "or", "xor"})
 SIGN = re.compile(r"\*\*|[-+*/]|(?:mod|eq|ne|gt|ge|lt|le|and|or|xor)(?![a-z]{2})", re.IGNORECASE)
-DEEPEST = 60  # brackets within brackets
+DEEPEST_BRACKETS = 60  # brackets within brackets
 
 
 class WordTrouble(Exception):  # noqa: N818 - becomes an error with its place
@@ -53,15 +53,15 @@ class ExpressionParser:
         """Say that this is no expression."""
         raise WordTrouble(message, self.position, valid)
 
-    def bracket(self) -> Any:
+    def bracket(self) -> Node:
         """Read ``[…]``."""
         self.blanks()
         if self.peek() != "[":
             self.fail("an expression stands in brackets", "[#1 + 2]")
         self.position += 1
         self.depth += 1
-        if self.depth > DEEPEST:
-            self.fail(f"more than {DEEPEST} brackets within each other", "fewer of them")
+        if self.depth > DEEPEST_BRACKETS:
+            self.fail(f"more than {DEEPEST_BRACKETS} brackets within each other", "fewer of them")
         found = self.level(len(SIGNS) - 1)
         self.blanks()
         if self.peek() != "]":
@@ -70,11 +70,11 @@ class ExpressionParser:
         self.depth -= 1
         return found
 
-    def sum(self) -> Any:
+    def sum(self) -> Node:
         """Read an expression without brackets around it, as Fanuc writes behind ``=``."""
         return self.level(len(SIGNS) - 1)
 
-    def level(self, strength: int) -> Any:
+    def level(self, strength: int) -> Node:
         """Read signs up to a level; all of them group from the left."""
         found = self.value() if strength < 0 else self.level(strength - 1)
         while strength >= 0:
@@ -86,7 +86,7 @@ class ExpressionParser:
             found = ("bin", match[0].lower(), found, self.level(strength - 1))
         return found
 
-    def variable(self) -> Any:
+    def variable(self) -> Node:
         """Read ``#1``, ``#<name>``, ``##1``, ``#[…]``."""
         self.position += 1
         self.blanks()
@@ -96,18 +96,18 @@ class ExpressionParser:
             return ("var", f"<{named[1].lower().replace(' ', '')}>")
         return ("var", self.value())
 
-    def value(self) -> Any:
+    def value(self) -> Node:
         """Read a number, variable, bracket or function, with its sign."""
         self.blanks()
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > DEEPEST_BRACKETS:
             self.fail("too many signs behind each other", "fewer of them")
         try:
             return self._value()
         finally:
             self.depth -= 1
 
-    def _value(self) -> Any:
+    def _value(self) -> Node:
         sign = self.peek()
         if sign in ("-", "+") and sign:
             self.position += 1
@@ -184,7 +184,7 @@ BINARY: dict[str, Callable[[float, float], float]] = {
 LARGEST = 1e12  # beyond all numbers of a program
 
 
-def worked_out(node: Any, look: Callable[[Any], Value], exists: Callable[[str], bool]) -> Value:
+def worked_out(node: Node, look: Callable[[Node], Value], exists: Callable[[str], bool]) -> Value:
     """Return the value of an expression; `look` gives that of a variable, by its number or name.
 
     Raises:

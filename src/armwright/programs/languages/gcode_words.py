@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
+from armwright.programs.interpreter.program_tree import Node
 from armwright.programs.languages.gcode_expression import ExpressionParser, WordTrouble
 from armwright.programs.languages.scanner import Token
 
@@ -32,7 +32,7 @@ class Word:
     """A letter with its number: a float, or an expression to be worked out."""
 
     letter: str
-    value: Any
+    value: Node
     at: Token
 
 
@@ -55,8 +55,8 @@ class Block:
     line: int
     label: int = -1
     words: list[Word] = field(default_factory=list)
-    assigns: list[tuple[Any, Any, Token]] = field(default_factory=list)
-    flow: tuple[str, str, list[Any], Token] | None = None
+    assigns: list[tuple[Node, Node, Token]] = field(default_factory=list)
+    flow: tuple[str, str, list[Node], Token] | None = None
     skip: bool = False
     percent: bool = False
     trouble: tuple[str, Token, str] | None = None
