@@ -27,7 +27,8 @@ MISTAKES = [
     ("krl", "$VEL.CP =", "$VEL.CT =", 3, "$VEL.CT", "unknown system variable"),
     ("krl", "Y 0, Z", "Q 0, Z", 2, "Q", "unknown component"),
     ("g-code", "G1 X600", "G7 X600", 3, "G", "unknown word G7"),
-    ("g-code", "G1 X600", "G1 X600 D3", 3, "D", "unknown letter"),
+    ("g-code", "G1 X600", "G1 X600 ?3", 3, "?", "begins no word"),
+    ("g-code", "G1 X600", "G0 G1 X600", 3, "G", "contradict each other"),
     # targets: undeclared, declared twice
     ("l-irl", "lin a", "lin b", 8, "b", "target 'b' is not declared"),
     ("l-irl", "robtarg : v", "robtarg : a", 4, "a", "declared twice"),
@@ -37,8 +38,7 @@ MISTAKES = [
     # missing tool, status, unit, speed
     ("rapid", "MoveL a, v100, fine, tool0", "MoveL a, v100, fine", 6, ";", "names no tool"),
     ("rapid", "[1,0,0,0],[0,0,0,0],[9E9,9E9,9E9,9E9,9E9,9E9]]", "[1,0,0,0]]", 2, "[", "lacks its status"),
-    ("g-code", "G21 G90", "G90", 2, "F", "no unit was said"),
-    ("g-code", " F600", "", 2, "G", "no feed was said"),
+    ("g-code", "G1 X600", "G1 X#7", 3, "X", "#7 was never set"),
     ("l-irl", " speed=100", "", 8, ";", "says no speed"),
     # comments and texts that stay open
     ("l-irl", "  move lin", "  { move lin", 8, "{", "never closed"),
@@ -80,9 +80,8 @@ MISTAKES = [
     ("rapid", "  ENDPROC\n", "", 4, "PROC", "never closed by 'endproc'"),
     ("krl", "END\n", "", 1, "DEF", "never closed by 'end'"),
     ("g-code", "G2 X700 I50", "G2 X700 I40", 4, "G", "off the circle"),
-    ("g-code", "G2 X700 I50 J0", "G2 I50 J0", 4, "G", "full circle"),
-    ("g-code", "G2 X700 I50 J0", "G2 X700 Z0 I50 J0", 4, "G", "helix"),
-    ("g-code", "G1 X500 Y0 Z500", "G1 X500 Y0", 2, "G", "Z not known"),
+    ("g-code", "G2 X700 I50 J0", "G2 R50", 4, "G", "names no circle"),
+    ("g-code", "G2 X700 I50 J0", "G2 X700", 4, "G", "without a centre or radius"),
     ("l-irl", "move lin", "move § lin", 8, "§", "no word of the language begins with"),
     ("l-irl", "move lin a", "move lin joint(mainjoint(0,0,0,0,0,0))", 8, "joint", "not to joint angles"),
     ("l-irl", "speed=100", "speed=100 speed=200", 8, "speed", "one speed word"),

@@ -75,7 +75,20 @@ FLOW = {
         "CIRC",
         "$TOOL=",
     ],
-    "g-code": ["G2", "G3", "R", "I1", "G68.2", "G91", "G64 P", "G20", "A1", "X", "F0", "G18"],
+    "g-code": [
+        *("G2", "G3", "R", "I1", "G68.2", "G91", "G64 P", "G20", "A1", "X", "F0", "G18", "G81 Z-1 R1", "G92 X0", "G55"),
+        *(
+            "#1=[#1+1]",
+            "X[#1]",
+            "o1 while [1]",
+            "o1 endwhile",
+            "o1 repeat [9]",
+            "o1 endrepeat",
+            "o1 if [1]",
+            "o1 endif",
+        ),
+        *("IF[1EQ1]GOTO5", "N5", "WHILE[1]DO1", "END1", "M98 P1", "O1", "M99", "G28", "G53 X1", "G10 L20 P1 X0", "%"),
+    ],
 }
 COUNT, MANY = 700, 10_000  # for each language
 
@@ -121,7 +134,7 @@ def test_damage_is_an_answer_of_ours(language):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("language", ["rapid", "krl"])
+@pytest.mark.parametrize("language", ["rapid", "krl", "g-code"])
 def test_much_damage_is_an_answer_of_ours(language):
     damage(language, MANY)
 
@@ -159,6 +172,10 @@ def test_deep_and_long_programs_end_in_words():
         ("MODULE a\nCONST num x := " + "-(" * 5000 + "\n", "rapid"),
         ("DEF a()\n" + "IF TRUE THEN\n" * 5000, "krl"),
         ("DEF a()\nFOR i=1 TO 1000000000\nENDFOR\nEND\n", "krl"),
+        ("G1 X" + "[" * 5000 + "\n", "g-code"),
+        ("G1 X" + "-" * 5000 + "1\n", "g-code"),
+        ("#1=1\nN1 #1=[#1+1]\nGOTO1\n", "g-code"),
+        ("O1\nM98 P1\nM99\n", "g-code"),
         ("DEF a()\nx = " + "{X " * 5000 + "\nEND\n", "krl"),
     ):
         with pytest.raises(aw.ProgramError):

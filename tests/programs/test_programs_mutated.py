@@ -7,6 +7,8 @@ import random
 import re
 
 import pytest
+from test_gcode_answers import ANSWERS as GCODE_ANSWERS
+from test_gcode_answers import HEAD, HOLES
 from test_krl_answers import ANSWERS as KRL_ANSWERS
 from test_krl_answers import src
 from test_rapid_answers import ANSWERS as RAPID_ANSWERS
@@ -27,6 +29,11 @@ PROGRAMS = {
         *(src(body) for _, body, _ in KRL_ANSWERS),
         *(path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.src")),
     ],
+    "g-code": [
+        *(HEAD + body + "\n" for _, body, _ in GCODE_ANSWERS),
+        *(HEAD + "G0 " + body + "\n" for _, body, _ in HOLES),
+        *(path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.ngc")),
+    ],
 }
 WORD = re.compile(r"[A-Za-z_$][\w$]{2,}")
 FEW, MANY = 200, 4000
@@ -45,13 +52,35 @@ def damaged(text: str, random_: random.Random) -> tuple[str, int, str]:
     return text[: word.start()] + "".join(letters) + text[word.end() :], text.count("\n", 0, word.start()) + 1, word[0]
 
 
+LETTERS = re.compile(r"\([^)\n]*\)|;[^\n]*|<[^>\n]*>|(?P<letters>[A-Za-z]+)")  # comments and names have none
+
+
+def damaged_gcode(text: str, random_: random.Random) -> tuple[str, int, str]:
+    """Return a G-code program with one letter deleted or misspelt, its line, and the word.
+
+    In G-code almost every word is a letter with a number, and without it, or with another number or axis, a line is a
+    valid line of another program, which nobody can notice. So what is counted is a letter that goes missing before its
+    number, at the begin of a word; a letter that becomes Q, which only pecks have; and a letter of a longer word.
+    """
+    words = [m for m in LETTERS.finditer(text) if m["letters"]]
+    word = random_.choice(words)
+    letters, start = list(word[0]), word.start()
+    at = random_.randrange(len(letters))
+    apart = start == 0 or text[start - 1] in " \n"
+    if random_.random() < 0.5 and (apart or len(letters) > 1):
+        del letters[at]
+    else:
+        letters[at] = "q" if len(letters) == 1 else random_.choice("qxz")
+    return text[:start] + "".join(letters) + text[word.end() :], text.count("\n", 0, start) + 1, word[0]
+
+
 def unnoticed(language: str, count: int) -> list[str]:
     """Return the damages that changed the moves without a word."""
     random_ = random.Random(f"mutation {language}")
     found = []
     for _ in range(count):
         whole = random_.choice(PROGRAMS[language])
-        text, line, word = damaged(whole, random_)
+        text, line, word = (damaged_gcode if language == "g-code" else damaged)(whole, random_)
         before = aw.read_program(whole, language)
         try:
             after = aw.read_program(text, language)

@@ -34,7 +34,7 @@ from armwright.cli.option_words import (
 )
 from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, say, say_json, show_page, table
 from armwright.cli.output import tell as remark
-from armwright.cli.program_reading import ReadingOptions, reading_figures, say_nothing_moves
+from armwright.cli.program_reading import GcodeOptions, ReadingOptions, reading_figures, say_nothing_moves
 from armwright.cli.simulate_command import progress
 from armwright.errors import NotSupportedError
 
@@ -119,7 +119,10 @@ def _where(target: Target | None) -> str:
     if isinstance(target, Joints):
         angles = [f"{np.degrees(q):.5g}" if known else "kept" for q, known in zip(target.q, target.known, strict=True)]
         return f"{name}joints {', '.join(angles)}"
-    place = ", ".join(f"{1e3 * x:.5g}" for x in target.T[:3, 3])
+    place = ", ".join(
+        f"{1e3 * x:.5g}" if not free else f"{1e3 * x:+.5g} from here" if x else "kept"
+        for x, free in zip(target.T[:3, 3], target.free, strict=True)
+    )
     if not target.oriented:
         return f"{name}{place}"
     angles = [f"{a:.4g}" for a in np.degrees(euler_from_rotation(target.T[:3, :3], "zyx").angles)]
@@ -198,6 +201,7 @@ def program(
     arm: Robot,
     language: LanguageName = None,
     reading: ReadingOptions,
+    machining: GcodeOptions,
     cycles: CycleOptions,
     mounting: Mounting,
     wanted: ProgramFiles,
@@ -220,7 +224,7 @@ def program(
     try:
         with progress(f"{file.name} on {arm.name}", json) as bar:
             tell: Callable[[float], Any] = bar or (lambda _: None)
-            text = read_program(file, language, **reading.said())
+            text = read_program(file, language, **reading.said(), **machining.said())
             tell(0.05)
             if text.reading is not None and not any(move.kind != "wait" for move in text.moves):
                 say_json(description(text)) if json else say_nothing_moves(text)

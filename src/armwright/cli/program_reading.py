@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.cli.failures import fail
+from armwright.cli.option_words import numbers
 from armwright.cli.output import WRONG, say
 
 if TYPE_CHECKING:
@@ -64,6 +66,59 @@ class ReadingOptions:
         if program.reading is None or program.reading.whole:
             return 0
         return WRONG if self.strict else PARTIAL
+
+
+@dataclass(frozen=True)
+class GcodeOptions:
+    """What G-code does not say about itself."""
+
+    dialect: Annotated[
+        str | None, typer.Option("--dialect", metavar="NAME", help="Of G-code: linuxcnc, grbl, marlin or fanuc.")
+    ] = None
+    part: Annotated[
+        str | None, typer.Option("--part", metavar="X,Y,Z,RX,RY,RZ", help="G54 in the arm's base: metres, degrees.")
+    ] = None
+    tool_axis: Annotated[
+        str | None, typer.Option("--tool-axis", metavar="X,Y,Z", help="Direction of the tool's z axis in the part.")
+    ] = None
+    spin: Annotated[float, typer.Option("--spin", metavar="DEGREES", help="Turn of the tool about --tool-axis.")] = 0.0
+    machine_home: Annotated[
+        str | None, typer.Option("--machine-home", metavar="X,Y,Z", help="Where G28 leads, in the machine: metres.")
+    ] = None
+    machine_frame: Annotated[
+        str | None, typer.Option("--machine-frame", metavar="X,Y,Z,RX,RY,RZ", help="The machine in the arm's base.")
+    ] = None
+
+    def said(self) -> dict[str, Any]:
+        """Return what `read_program` is told, without what it would do anyway."""
+        told = {
+            "dialect": self.dialect,
+            "part": _frame(self.part, "--part"),
+            "tool_axis": _numbers(self.tool_axis, "--tool-axis"),
+            "spin": math.radians(self.spin) or None,
+            "machine_home": _numbers(self.machine_home, "--machine-home"),
+            "machine_frame": _frame(self.machine_frame, "--machine-frame"),
+        }
+        return {name: value for name, value in told.items() if value is not None}
+
+
+def _numbers(text: str | None, option: str) -> list[float] | None:
+    return None if text is None else [float(value) for value in numbers(text, f"{option} {text!r}")]
+
+
+def _frame(text: str | None, option: str) -> Any:
+    """Read x,y,z [m] and turns about x, y, z [deg], R = Rz(rz) Ry(ry) Rx(rx), as a pose (4, 4)."""
+    if text is None:
+        return None
+    import numpy as np
+
+    from armwright.spatial import pose, rotation_from_euler
+
+    values = _numbers(text, option) or []
+    if len(values) not in (3, 6):
+        fail(f"{option} {text}: expected x,y,z in metres, or x,y,z,rx,ry,rz with angles in degrees")
+    angles = np.radians([*values[3:], 0.0, 0.0, 0.0][:3])
+    return pose(rotation_from_euler(angles[::-1], "zyx"), np.array(values[:3]))
 
 
 def _pairs(words: Sequence[str] | None, option: str) -> list[tuple[str, str]]:

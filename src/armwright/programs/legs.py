@@ -17,7 +17,7 @@ from armwright.motion.joint_curve import closed_form
 from armwright.motion.tool_path import ON_THE_SPOT, Segment, segment_of, spline_segments
 from armwright.programs.program import Joints, Pose, Stop, Tangent
 from armwright.programs.reading import Note
-from armwright.spatial import exp_so3, log_so3
+from armwright.spatial import apply, exp_so3, inverse, log_so3
 
 if TYPE_CHECKING:
     from armwright.programs.program import Blend, Move, Program
@@ -101,11 +101,11 @@ class Walker:
             return goal
         options = self.postures.get(index)
         if options is None:  # the target keeps the arm's orientation, or there is no closed form
-            T = pose_of(move, (fk(self.robot, q) @ tool_of(move))[:3, :3])
+            T = pose_of(move, fk(self.robot, q) @ tool_of(move))
             found: Any = ik(self.robot, _flange(move, T), seed=q, limits=False)
             options = found.solutions
         if options.shape[0] == 0:
-            T = pose_of(move, (fk(self.robot, q) @ tool_of(move))[:3, :3])
+            T = pose_of(move, fk(self.robot, q) @ tool_of(move))
             closest: Any = ik(self.robot, _flange(move, T), seed=q, limits=False)
             raise self.refuse(
                 move,
@@ -121,7 +121,7 @@ class Walker:
     def tool_leg(self, index: int, T: Array) -> Leg | None:
         """Return the leg of a line or an arc from the tool pose T (4, 4); None if it has no length."""
         move = self.program.moves[index]
-        end = pose_of(move, T[:3, :3])
+        end = pose_of(move, T)
         if move.kind == "line" and _coincide(T, end):
             self.note(move, "the move has no length and is left out: the tool is there already")
             return None
@@ -142,7 +142,7 @@ class Walker:
         moves = self.program.moves
         poses, indices = [T], []
         for index in range(first, last):
-            pose = pose_of(moves[index], poses[-1][:3, :3])
+            pose = pose_of(moves[index], poses[-1])
             if np.linalg.norm(pose[:3, 3] - poses[-1][:3, 3]) < ZERO_LENGTH:
                 self.note(moves[index], "the spline point coincides with the one before and is left out")
                 continue
@@ -169,13 +169,22 @@ def tool_of(move: Move) -> Array:
     return np.eye(4) if move.T_flange_tool is None else np.asarray(move.T_flange_tool)
 
 
-def pose_of(move: Move, R: Array) -> Array:
-    """Return T_base_tool (4, 4) at a move's target; R (3, 3) serves where it keeps its orientation or has none."""
+def pose_of(move: Move, T_now: Array) -> Array:
+    """Return T_base_tool (4, 4) at a move's target; T_now (4, 4) at its start has what the target leaves open."""
     assert isinstance(move.target, Pose)
-    T = np.array(move.T_base_frame @ move.target.T)
+    T = placed(move, move.target, T_now)
     if not move.target.oriented or move.orientation == "fixed":
-        T[:3, :3] = R
+        T[:3, :3] = T_now[:3, :3]
     return T
+
+
+def placed(move: Move, target: Pose, T_now: Array) -> Array:
+    """Return T_base_tool (4, 4) of a target; its free coordinates count from T_now (4, 4)."""
+    T = np.array(target.T)
+    if any(target.free):
+        free = np.flatnonzero(target.free)
+        T[free, 3] += apply(inverse(move.T_base_frame), T_now[:3, 3])[free]
+    return np.array(move.T_base_frame @ T)
 
 
 def rested(leg: Leg, wait: float = 0.0) -> Leg:
@@ -201,7 +210,7 @@ def _coincide(a: Array, b: Array) -> bool:
 def _arc(move: Move, T: Array, end: Array) -> CartesianPath:
     """Return the arc of a move; refuse with the reason where there is none."""
     assert move.via is not None
-    via = (move.T_base_frame @ move.via.T)[:3, 3]
+    via = placed(move, move.via, T)[:3, 3]
     if np.linalg.norm(end[:3, 3] - T[:3, 3]) < ZERO_LENGTH:
         raise InputError(
             "start and end of the circle coincide: three points of which two are one name no circle. "
@@ -221,10 +230,11 @@ def _postures(robot: Robot, program: Program) -> dict[int, Array]:
         if move.kind == "joint"
         and isinstance(move.target, Pose)
         and move.target.oriented
+        and not any(move.target.free)
         and move.orientation != "fixed"
     ]
     if not (posed and closed_form(robot)):
         return {}
-    T = np.array([_flange(program.moves[k], pose_of(program.moves[k], np.eye(3))) for k in posed])
+    T = np.array([_flange(program.moves[k], pose_of(program.moves[k], np.eye(4))) for k in posed])
     found: Any = ik(robot, T, limits=False, restarts=0)
     return {k: found.solutions[i, : found.count[i]] for i, k in enumerate(posed)}

@@ -178,12 +178,15 @@ class Pose(ByContent):
 
     `oriented` is False where the program gave a position only: then the rotation in T is meaningless (identity).
     `status` keeps the integers by which the language names a posture (L-IRL's one, KRL's S and T, RAPID's four).
+    `free` marks coordinates x, y, z that count from where the tool is when the move begins, in the axes of the move's
+    frame: 0 keeps them. So begin programs of machine tools, which name their axes one after the other.
     """
 
     T: Array
     oriented: bool = True
     status: tuple[int, ...] = ()
     name: str = field(default="", compare=False)
+    free: tuple[bool, bool, bool] = (False, False, False)
 
     def __post_init__(self) -> None:
         """Freeze the pose."""
@@ -270,7 +273,7 @@ class Move(ByContent):
             raise InputError(f"move: arc_angle {self.arc_angle} on a move of kind {self.kind}")
         if isinstance(self.target, Pose) and not self.target.oriented and self.orientation == "slerp":
             raise InputError("move: orientation is slerp but the target has none; fixed and with_path need none")
-        object.__setattr__(self, "T_base_frame", frozen_pose(self.T_base_frame, "move: T_base_frame"))
+        object.__setattr__(self, "T_base_frame", _shared_frame(self.T_base_frame))
         if self.T_flange_tool is not None:
             object.__setattr__(self, "T_flange_tool", frozen_pose(self.T_flange_tool, "move: T_flange_tool"))
         if self.wrench is not None:
@@ -310,6 +313,19 @@ class Program(ByContent):
             raise InputError(f"program {self.name!r}: it moves nowhere; expected at least one move")
         if self.start_q is not None:
             object.__setattr__(self, "start_q", frozen(self.start_q, (np.size(self.start_q),), "program: start_q"))
+
+
+_FRAME: list[Array] = []  # the last frozen frame that a move was given, and that frame checked: most moves share theirs
+
+
+def _shared_frame(T: Array) -> Array:
+    """Return a frame (4, 4) checked and frozen; moves that are given the same frozen array share it."""
+    last = _FRAME[:]
+    if last and last[0] is T and not T.flags.writeable:
+        return last[1]
+    frame = frozen_pose(T, "move: T_base_frame")
+    _FRAME[:] = [T, frame] if isinstance(T, np.ndarray) else []
+    return frame
 
 
 def _positive(value: float, what: str) -> None:

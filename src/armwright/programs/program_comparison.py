@@ -92,6 +92,8 @@ def _targets(one: Target | None, two: Target | None, tolerance: float, turns: bo
         return [] if gap <= tolerance else [f"joints {gap:.3g} rad apart"]
     found = []
     if isinstance(one, Pose) and isinstance(two, Pose):
+        if one.free != two.free:
+            found.append("other coordinates are known")
         gap = float(np.linalg.norm(one.T[:3, 3] - two.T[:3, 3]))
         if not gap <= tolerance:
             found.append(f"targets {gap:.3g} m apart")

@@ -23,12 +23,17 @@ from armwright.kinematics.extent import reach
 from armwright.programs.interpreter.program_files import MAX_BYTES, decoded
 from armwright.programs.interpreter.program_folder import SEVERAL, main_file
 from armwright.programs.languages import LANGUAGES, Language
+from armwright.programs.languages.gcode_options import gcode_options
 from armwright.programs.program import Joints, Move, Pose, Program
 from armwright.programs.reading import Note, ReadOptions
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from armwright.robot.model import Robot
 
+GCODE_ONLY = ("dialect", "part", "tool_axis", "machine_home", "machine_frame")
+ANY_CODE = (*SEVERAL, *choices.LANGUAGES["g-code"].suffixes)  # files that may be cp1252
 LARGEST_REACH_FACTOR = 100.0  # times the reach of the arm with its tool: beyond, another unit must have been meant
 
 
@@ -83,6 +88,12 @@ def read_program(
     lock_external: bool = False,
     passes: int = 1,
     entry: str | None = None,
+    dialect: str | None = None,
+    part: ArrayLike | None = None,
+    tool_axis: Sequence[float] | None = None,
+    spin: float = 0.0,
+    machine_home: Sequence[float] | None = None,
+    machine_frame: ArrayLike | None = None,
 ) -> Program:
     """Read a robot program.
 
@@ -91,7 +102,8 @@ def read_program(
             folder or a ``.zip`` of them.
         language: ``l-irl``, ``urscript``, ``rapid``, ``krl`` or ``g-code``. If omitted, the file's suffix tells
             (``.irl``; ``.script``, ``.urscript``; ``.mod``, ``.modx``, ``.prg``; ``.src``, ``.krl``; ``.nc``,
-            ``.ngc``, ``.gcode``, ``.tap``), else the look of the text; if neither is clear, an error asks.
+            ``.ngc``, ``.gcode``, ``.tap``, ``.cnc``, ``.gco``), else the look of the text; if neither is clear, an
+            error asks.
         more: further files of the program; RAPID and KRL files beside `source` are found when a name is missing.
         config: the controller's own data, KRL's ``$config.dat`` (or the folder that has it).
         inputs: values of inputs by name; a list is used up reading by reading. Inputs that nobody tells are off.
@@ -100,6 +112,12 @@ def read_program(
         lock_external: take external axes that move for axes that do not carry the arm.
         passes: how often loops without an end are run.
         entry: routine to run, if the file does not tell.
+        dialect: of G-code: linuxcnc, grbl, marlin or fanuc; guessed from its words if omitted, and a note says so.
+        part: (4, 4) where G-code's G54 lies in the arm's base; there itself if omitted.
+        tool_axis: (3,) direction of the tool's z axis in the part, for G-code, which says none; kept if omitted.
+        spin: turn of the tool about that axis [rad].
+        machine_home: (3,) [m] where G28 leads, in the machine's axes; such a move is a gap if omitted.
+        machine_frame: (4, 4) the machine's axes in the arm's base, for G53; such a move is a gap if omitted.
 
     Returns:
         The program in SI units, with notes on what was assumed; ``program.reading`` tells how far it was read: moves
@@ -122,6 +140,7 @@ def read_program(
         passes=passes,
         entry=entry,
         more=tuple(Path(path) for path in more),
+        **gcode_options(dialect, part, tool_axis, spin, machine_home, machine_frame),
     )
     if passes < 1:
         raise InputError(f"read_program: passes: expected 1 or more, got {passes}")
@@ -137,7 +156,7 @@ def read_program(
         text, western = told.texts[str(path)] if str(path) in told.texts else _content(path)
         file, suffix = str(path), path.suffix.lower()
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if suffix not in SEVERAL:
+    if suffix not in ANY_CODE:
         western = False
     _check_text(text, file)
     reader = _reader(language, suffix, text, file)
@@ -145,6 +164,8 @@ def read_program(
         if told != ReadOptions():
             raise InputError(f"read_program: {reader.name} programs take no inputs, definitions, files or entry")
         return reader.read(text, file)
+    if reader.name != "g-code" and any(getattr(told, name) is not None for name in GCODE_ONLY):
+        raise InputError(f"read_program: {', '.join(GCODE_ONLY)} are of G-code, not of {reader.name}")
     program = reader.read(text, file, told)
     if western:
         note = Note(0, "the file is no UTF-8 text: read as cp1252")
@@ -172,7 +193,7 @@ def _content(path: Path) -> tuple[str, bool]:
         size = f"at most {MAX_BYTES} bytes" if getattr(error, "errno", None) == errno.EFBIG else "a readable file"
         reason = getattr(error, "strerror", None) or error
         raise ProgramError(f"cannot read: {reason}", file=str(path), valid=size) from None
-    if western and path.suffix.lower() not in SEVERAL:
+    if western and path.suffix.lower() not in ANY_CODE:
         raise ProgramError("the file is not UTF-8 text", file=str(path), valid="a text file")
     return text, western
 

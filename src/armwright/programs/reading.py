@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from armwright.types import Array
 
 MOST_STATEMENTS = 200_000  # carried out, loops included
 MOST_MOVES = 100_000
@@ -99,6 +102,11 @@ class ReadOptions:
         neighbours: files that are looked at when a name is missing, besides those in the program's folder.
         texts: files that are no files of their own (members of an archive): text, and whether it was cp1252.
         statements, moves: after how many reading ends with an error.
+        dialect: of G-code.
+        part: (4, 4) G-code's G54 in the arm's base.
+        tool_axis, spin: direction (3,) of the tool's z axis in the part, and its turn about it [rad], for G-code.
+        machine_home: (3,) [m] where G28 leads, in the machine's axes.
+        machine_frame: (4, 4) the machine's axes in the arm's base, for G53.
     """
 
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -113,3 +121,9 @@ class ReadOptions:
     texts: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
     statements: int = MOST_STATEMENTS
     moves: int = MOST_MOVES
+    dialect: str | None = None
+    part: Array | None = None
+    tool_axis: tuple[float, ...] | None = None
+    spin: float = 0.0
+    machine_home: tuple[float, ...] | None = None
+    machine_frame: Array | None = None

@@ -50,7 +50,12 @@ KRL = Language(
     "krl", (".src", ".krl", ".sub"), _look(r"^\s*(S?PTP|S?LIN|S?CIRC|SPL)\s+[\w{$]"), read_krl, write_krl, told=True
 )
 G_CODE = Language(
-    "g-code", (".nc", ".ngc", ".gcode", ".tap"), _look(r"^\s*(N\d+\s*)?(G\d+(\.\d+)?\s*)+"), read_gcode, write_gcode
+    "g-code",
+    (".nc", ".ngc", ".gcode", ".tap", ".cnc", ".gco"),
+    _look(r"^\s*(N\d+\s*)?(G\d+(\.\d+)?\s*)+"),
+    read_gcode,
+    write_gcode,
+    told=True,
 )
 LANGUAGES: tuple[Language, ...] = tuple(choices.LANGUAGES.values())
 """Those that come with Armwright; `armwright.choices.LANGUAGES` finds them, and those of plug-ins, by name."""

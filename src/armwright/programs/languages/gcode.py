@@ -1,316 +1,431 @@
 # SPDX-License-Identifier: Apache-2.0
-"""G-code, the part that moves a tool: one block per line, letters with numbers; ``(…)`` and ``;`` hold comments.
+"""G-code as people have it: one block per line, letters with numbers, in the dialects of `gcode_dialects`.
 
-    G0        rapid, read as a joint move at full speed        G20, G21   inches, millimetres (one of them is required)
-    G1        line at F                                        G61, G61.1 stop at every target (also the default)
-    G2, G3    arc, clockwise and counter-clockwise, by         G64        pass targets at speed, without rounding
-              I, J, K (from its start) or R                    G64 P…     round corners within P
-    G4 P…     wait, seconds                                    G90, G91   absolute, incremental
-    G17–G19   plane of arcs: XY, ZX, YZ                        M2, M30    end
-    G68.2 X Y Z I J K  tilted frame: origin, then Rz(I) Rx(J) Rz(K); G69 back to the base
+    G0        rapid, read as a joint move at full speed        G20, G21   inches, millimetres (else mm, with a note)
+    G1        line at F                                        G54–G59.3, G92, G10 L2/L20, G52  where zero is
+    G2, G3    arc by I, J, K or R, helix, circle, turns P      G61, G61.1 stop at every target (also the default)
+    G4        wait                                             G64, G64 P… pass targets, round corners within P
+    G17–G19   plane of arcs and cycles: XY, ZX, YZ             G73, G81–G89, G80, G98, G99  canned cycles
+    G28, G30, G53  places of the machine                       G90, G91   absolute, incremental
+    G68.2 X Y Z I J K  tilted frame: origin, then Rz(I) Rx(J) Rz(K); G69 back to the part
+    M98, M99, G65, O words, IF, WHILE, GOTO, # variables       M2, M30, % end
 
-F is length per minute. A, B, C are turns about X, Y, Z in degrees, R = Rz(C) Ry(B) Rx(A); without them the tool keeps
-its orientation. There are no joint targets, tools or loads in the language.
-
-An arc lies in a plane and is given by centre or by radius; `arc_by_centre` and `arc_by_radius` return its
-middle. `read_gcode` reads a program.
+F is length per minute (G94), moves a minute (G93) or length per turn (G95). Where a program names all of A, B, C, they
+are turns about X, Y, Z in degrees, R = Rz(C) Ry(B) Rx(A); else they are axes of a machine. `gcode_words` reads lines,
+`gcode_blocks` carries them out, this file decides which comes next. What is not known is a gap or a note.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+import re
+from contextlib import suppress
+from dataclasses import replace
 
-import numpy as np
+from armwright.programs.interpreter.program_files import Neighbours
+from armwright.programs.interpreter.program_tree import Module, Node
+from armwright.programs.interpreter.program_values import Unknown, UnknownPart, Value, guessed
+from armwright.programs.interpreter.reading_notes import Obstacle
+from armwright.programs.languages.gcode_blocks import Codes
+from armwright.programs.languages.gcode_dialects import ENDS
+from armwright.programs.languages.gcode_quick import GcodeQuick
+from armwright.programs.languages.gcode_words import Block, parse_line, token
+from armwright.programs.languages.scanner import Token
+from armwright.programs.program import Program
+from armwright.programs.reading import ReadOptions
 
-from armwright.programs.languages.program_draft import DEG, MM, Draft
-from armwright.programs.languages.scanner import Cursor, Lexicon, Token
-from armwright.programs.program import Blend, Distance, Duration, Fraction, Pose, Program, Stop, Tangent, ToolRate
-from armwright.spatial import euler_from_rotation, inverse, pose, rotation_from_euler
-
-if TYPE_CHECKING:
-    from armwright.types import Array
-
-PLANES = {"G17": (0, 1, 2), "G18": (2, 0, 1), "G19": (1, 2, 0)}
-"""Plane → its first and second axis and its normal, right-handed."""
-ARC_RADIUS_TOLERANCE = (
-    2e-5  # m: how far start and end may differ in their distance to the centre, as programs are rounded
-)
-ARC_PLANE_TOLERANCE = 1e-9  # m: how far an arc may leave its plane
-
-
-def arc_by_centre(cursor: Cursor, at: Token, p: Array, q: Array, offset: Array, plane: str, clockwise: bool) -> Array:
-    """Return the middle (3,) [m] of the arc from p to q about ``p + offset``."""
-    u, v, w = PLANES[plane]
-    _check_flat(cursor, at, p, q, w, plane)
-    centre = p + offset
-    radius, other = (math.hypot(x[u] - centre[u], x[v] - centre[v]) for x in (p, q))
-    if radius < ARC_RADIUS_TOLERANCE:
-        cursor.fail("an arc without a radius", at=at, valid=f"{'XYZ'[u]}, {'XYZ'[v]} and two of I, J, K")
-    if abs(radius - other) > ARC_RADIUS_TOLERANCE:
-        cursor.fail(
-            f"the end is {1e3 * abs(radius - other):.4g} mm off the circle about the centre that I, J, K give",
-            at=at,
-            valid="I, J, K from the start to the centre",
-        )
-    return _middle(cursor, at, p, q, centre, plane, clockwise)
+SUFFIXES = (".nc", ".ngc", ".gcode", ".tap", ".cnc", ".gco", ".g")
+DEEPEST_CALL = 40
+MOST_PASSES = 2000  # of one loop; more are taken for a loop without an end
+COMMANDS = re.compile(r"[ \t]*[$?!~]")  # lines that are for grbl's console
+MACRO = {
+    letter: number
+    for number, letter in zip((1, 2, 3, 7, 8, 9, 11, 4, 5, 6, 13, 17, 18, 19, 20), "ABCDEFHIJKMQRST", strict=True)
+}
+MACRO |= {letter: number for number, letter in enumerate("UVWXYZ", 21)}
 
 
-def arc_by_radius(cursor: Cursor, at: Token, p: Array, q: Array, radius: float, plane: str, clockwise: bool) -> Array:
-    """Return the middle (3,) [m] of the arc from p to q; a negative radius means the longer way."""
-    u, v, w = PLANES[plane]
-    _check_flat(cursor, at, p, q, w, plane)
-    du, dv = q[u] - p[u], q[v] - p[v]
-    chord = math.hypot(du, dv)
-    if chord < ARC_RADIUS_TOLERANCE or chord > 2.0 * abs(radius) + ARC_RADIUS_TOLERANCE:
-        cursor.fail(f"no circle of radius {abs(radius):.6g} m leads there", at=at, valid="R of at least half the way")
-    height = math.sqrt(max(radius * radius - 0.25 * chord * chord, 0.0))
-    side = (-1.0 if clockwise else 1.0) * math.copysign(1.0, radius)
-    centre = 0.5 * (p + q)
-    centre[u] -= side * height * dv / chord
-    centre[v] += side * height * du / chord
-    return _middle(cursor, at, p, q, centre, plane, clockwise)
+def read_gcode(text: str, file: str = "", options: ReadOptions | None = None) -> Program:
+    """Read a G-code program; see the module's text for what it knows."""
+    return GcodeReader(text, file, options or ReadOptions()).program()
 
 
-def _check_flat(cursor: Cursor, at: Token, p: Array, q: Array, w: int, plane: str) -> None:
-    if abs(q[w] - p[w]) > ARC_PLANE_TOLERANCE:
-        cursor.fail(f"a helix: {'XYZ'[w]} changes along an arc of {plane}", at=at, valid="an arc in the plane")
+class _Return(Exception):  # noqa: N818 - ends a subprogram
+    """A subprogram ends."""
 
 
-def _middle(cursor: Cursor, at: Token, p: Array, q: Array, centre: Array, plane: str, clockwise: bool) -> Array:
-    u, v, _ = PLANES[plane]
-    first, last = (math.atan2(x[v] - centre[v], x[u] - centre[u]) for x in (p, q))
-    turn = (first - last if clockwise else last - first) % (2.0 * math.pi)
-    if turn < 1e-9 or turn > 2.0 * math.pi - 1e-9:
-        cursor.fail("a full circle: its start and end do not tell the way", at=at, valid="two arcs of half a circle")
-    angle = first + (-0.5 if clockwise else 0.5) * turn
-    radius = math.hypot(p[u] - centre[u], p[v] - centre[v])
-    middle = np.array(p)
-    middle[u], middle[v] = centre[u] + radius * math.cos(angle), centre[v] + radius * math.sin(angle)
-    return middle
+class _End(Exception):  # noqa: N818 - ends the program
+    """The program ends."""
 
 
-LEXICON = Lexicon(names="[A-Za-z]", symbols=r"[-+%/]", line_comments=(";",), block_comment=("(", ")"), newlines=True)
-_CODES = (0, 1, 2, 3, 4, 17, 18, 19, 20, 21, 61, 61.1, 64, 68.2, 69, 90, 91)
-_IDLE = (40, 49, 54, 80, 91.1, 94)  # no compensation, lengths from the base, feed per minute: the defaults here
-KNOWN = tuple(f"G{code:g}" for code in (*_CODES, *_IDLE))
-LETTERS = "ABCFGIJKMNPRSTXYZ"
-INCH = 25.4
-XYZ, ABC, IJK = "xyz", "abc", "ijk"
+class GcodeReader(GcodeQuick):
+    """Runs the lines of a program, from the first on."""
 
-
-def read_gcode(text: str, file: str = "") -> Program:
-    """Read a G-code program; see the module for what it knows."""
-    return _GcodeReader(text, file).program()
-
-
-class _GcodeReader:
-    def __init__(self, text: str, file: str) -> None:
-        self.cursor = Cursor(text, LEXICON, file)
-        self.draft = Draft(self.cursor, "g-code")
-        self.unit: float | None = None  # metres per unit of the program's lengths
-        self.absolute = True
-        self.plane = "G17"
-        self.motion = ""
-        self.feed: float | None = None
-        self.blend: Blend = Stop()
-        self.place: dict[str, float] = {}  # X, Y, Z [m] and A, B, C [rad] as far as known
-        self.frame: Array = np.eye(4)
-        self.block: dict[str, tuple[float, Token]] = {}
+    def __init__(self, text: str, file: str, options: ReadOptions) -> None:
+        """Begin at the first line."""
+        super().__init__(text, file, options)
+        self.blocks: dict[str, list[Block | None]] = {}
+        self.loops: dict[tuple[str, int], float] = {}
+        self.passed: dict[tuple[str, int], int] = {}
+        self.taken: dict[tuple[str, int], int] = {}
+        self.rounds: dict[tuple[str, int], int] = {}
+        self.depth = self.steps = 0
+        self.neighbours = Neighbours(file, SUFFIXES, options)
 
     def program(self) -> Program:
-        cursor = self.cursor
-        going = True
-        while cursor.word.kind != "end" and going:
-            if not cursor.accept("\n", "%", "/"):
-                going = self.line()
-        self.draft.note(1, "targets are places of the arm's own tool frame; G-code names no tool")
-        return self.draft.finish()
+        """Run the program."""
+        with suppress(_End, _Return):
+            self.run(0)
+        self.notes.module = self.notes.main
+        self.notes.note(1, "targets are places of the arm's own tool frame, or of --tool; G-code names no tool")
+        return self.notes.finish("", [self.notes.main])
 
-    def line(self) -> bool:
-        """Carry out one block; False at the end of the program."""
-        cursor, codes = self.cursor, []
-        first = cursor.word
-        self.draft.step(first)
-        self.block = {}
-        while cursor.word.kind != "end" and not cursor.at("\n"):
-            letter, value = self.letter()
-            name = f"{letter.text.upper()}{value:g}"
-            if letter.key in "gm":
-                codes.append((name, letter))
-            elif letter.key in self.block:
-                cursor.fail(f"{letter.text} stands twice in this block", at=letter, valid="each letter once per line")
+    def block(self, index: int) -> Block:
+        """Return a line's block."""
+        module = self.notes.module
+        blocks = self.blocks.setdefault(module.file, [None] * len(module.lines))
+        found = blocks[index]
+        if found is None:
+            raw = module.lines[index]
+            if COMMANDS.match(raw) and self.dialect.name == "grbl":
+                found = Block(index + 1, remarks=["a line for the controller's console is left out"])
             else:
-                self.block[letter.key] = (value, letter)
-        for name, at in sorted(codes, key=lambda code: code[0] not in ("G20", "G21")):  # lengths need their unit
-            if name.startswith("G"):
-                self.mode(name, at)
-        if "f" in self.block:
-            self.set_feed(*self.block["f"])
-        self.remarks(codes)
-        self.move(codes, first)
-        return not any(name in ("M2", "M30") for name, _ in codes)
+                found = parse_line(raw, index + 1, self.dialect.one_command)
+            if found.flow is not None or self.depth:
+                blocks[index] = found  # lines that run once need not be kept
+        return found
 
-    def letter(self) -> tuple[Token, float]:
-        cursor = self.cursor
-        letter = cursor.word
-        if letter.kind != "name" or letter.text.upper() not in LETTERS:
-            cursor.unknown("unknown letter", LETTERS)
-        cursor.take()
-        sign = -1.0 if cursor.accept("-") else 1.0
-        if sign > 0:
-            cursor.accept("+")
-        if cursor.word.kind != "number":
-            cursor.fail(f"{letter.text} needs a number", valid=f"{letter.text}1.5")
-        value = sign * float(cursor.take().text)
-        if not abs(value) <= 1e9:
-            cursor.fail(f"{letter.text} is beyond all numbers of a program", at=letter, valid="at most 1e9")
-        return letter, value
-
-    def mode(self, name: str, at: Token) -> None:
-        """Set what a G word sets; motions are carried out later."""
-        if name not in KNOWN:
-            self.cursor.unknown(f"unknown word {name}", KNOWN, at=at)
-        if name in ("G0", "G1", "G2", "G3"):
-            self.motion = name
-        elif name in PLANES:
-            self.plane = name
-        elif name in ("G20", "G21"):
-            self.unit = (INCH if name == "G20" else 1.0) / MM
-        elif name in ("G90", "G91"):
-            self.absolute = name == "G90"
-        elif name in ("G61", "G61.1"):
-            self.blend = Stop()
-        elif name == "G64":
-            self.set_blend(at)
-        elif name == "G68.2":
-            self.set_frame(at)
-        elif name == "G69":
-            self.change_frame(np.eye(4))
-
-    def length(self, value: float, at: Token) -> float:
-        if self.unit is None:
-            self.cursor.fail(
-                "no unit was said before this length", at=at, valid="G20 (inches) or G21 (millimetres) first"
-            )
-        return value * self.unit if self.unit != 1.0 / MM else value / MM
-
-    def set_blend(self, at: Token) -> None:
-        self.blend = Tangent()
-        if "p" in self.block:
-            value, place = self.block.pop("p")
-            self.blend = self.cursor.located(place, Distance, self.length(value, place))
-            self.draft.note(
-                at.line, "G64 P: corners are rounded over P before and behind them, so by less than P", once=True
-            )
-
-    def set_frame(self, at: Token) -> None:
-        missing = [letter.upper() for letter in XYZ + IJK if letter not in self.block]
-        if missing:
-            self.cursor.fail(f"G68.2 lacks {', '.join(missing)}", at=at, valid="G68.2 X… Y… Z… I… J… K…")
-        origin = [self.length(*self.block.pop(letter)) for letter in XYZ]
-        angles = [self.block.pop(letter)[0] * DEG for letter in IJK]
-        self.change_frame(pose(rotation_from_euler(np.array(angles), "zxz"), np.array(origin)))
-
-    def change_frame(self, frame: Array) -> None:
-        """Express the place, as far as it is known, in another frame: the tool does not move by this."""
-        old, self.frame = self.frame, frame
-        if all(letter in self.place for letter in XYZ):
-            turned = all(letter in self.place for letter in ABC)
-            T = inverse(frame) @ old @ self.pose(turned)
-            self.place = dict(zip(XYZ, T[:3, 3].tolist(), strict=True))
-            if turned:
-                self.place |= dict(zip("cba", euler_from_rotation(T[:3, :3], "zyx").angles.tolist(), strict=True))
-        else:
-            self.place = {}
-
-    def set_feed(self, value: float, at: Token) -> None:
-        self.feed = self.length(value, at) / 60.0
-        if not self.feed > 0.0:
-            self.cursor.fail("the feed must be above 0", at=at, valid="F in length a minute, above 0")
-
-    def remarks(self, codes: list[tuple[str, Token]]) -> None:
-        for name, at in codes:
-            if name.startswith("M") and name not in ("M2", "M30"):
-                self.draft.note(at.line, f"{name} moves nothing and is left out", once=True)
-        for letter in "st":
-            if letter in self.block:
-                self.draft.note(self.block[letter][1].line, f"{letter.upper()} words are left out", once=True)
-
-    def move(self, codes: list[tuple[str, Token]], first: Token) -> None:
-        if any(name == "G4" for name, _ in codes):
-            if "p" not in self.block:
-                self.cursor.fail("G4 does not say how long", at=first, valid="G4 P… (seconds)")
-            seconds, at = self.block["p"]
-            wait = self.cursor.located(at, Duration, seconds)
-            self.draft.add(first, kind="wait", target=None, speed=wait)
-            return
-        if not any(letter in self.block for letter in XYZ + ABC):
-            if any(letter in self.block for letter in IJK + "r"):
-                self.cursor.fail(
-                    "an arc that ends where it begins: full circles are not followed, as start, end and "
-                    "direction do not tell the arm's way",
-                    at=first,
-                    valid="two arcs of half a circle",
-                )
-            return
-        if not self.motion:
-            self.cursor.fail("where to is said, but not how", at=first, valid="G0, G1, G2 or G3")
-        start = dict(self.place)
-        self.go()
-        target = self.target(first)
-        orientation = "slerp" if target.oriented else "fixed"
-        if self.motion == "G0":
-            self.draft.note(first.line, "G0 is read as a joint move at full speed", once=True)
-            self.add(first, kind="joint", target=target, speed=Fraction(1.0), orientation=orientation)
-            return
-        if self.feed is None:
-            self.cursor.fail("no feed was said before this move", at=first, valid="F… (length a minute)")
-        via = None if self.motion == "G1" else Pose(self.arc(start, first), oriented=False)
-        kind = "line" if via is None else "arc"
-        self.add(first, kind=kind, target=target, via=via, speed=ToolRate(self.feed), orientation=orientation)
-
-    def add(self, at: Token, **parts: Any) -> None:
-        self.draft.add(at, blend=self.blend, T_base_frame=self.frame, **parts)
-
-    def go(self) -> None:
-        """Bring the place up to date with the block."""
-        for letter in XYZ + ABC:
-            if letter not in self.block:
+    def run(self, index: int) -> None:
+        """Run lines from an index on until the program, or the subprogram, ends."""
+        began = False
+        size = len(self.notes.module.lines)
+        while index < size:
+            if self.plain and self.steps < self.options.statements and self.quick(index + 1):
+                self.steps, began, index = self.steps + 1, True, index + 1
                 continue
-            value, at = self.block[letter]
-            amount = self.length(value, at) if letter in XYZ else value * DEG
-            if not self.absolute:
-                if letter not in self.place:
-                    self.cursor.fail(f"{letter.upper()} is relative to an unknown place", at=at, valid="G90 first")
-                amount += self.place[letter]
-            self.place[letter] = amount
+            block = self.block(index)
+            self.passed[self.notes.module.file, index] = self.changes
+            if block.percent:
+                if began:
+                    return
+                index += 1
+                continue
+            began = began or bool(block.words or block.flow or block.assigns)
+            self.step(block)
+            try:
+                index = self.one(block, index)
+            except Obstacle:
+                index += 1
+            except UnknownPart as part:
+                self.notes.note(block.line, f"left out, for it depends on {', '.join(part.unknown.names)}")
+                index += 1
+            self.look(block)
 
-    def target(self, at: Token) -> Pose:
-        missing = [letter.upper() for letter in XYZ if letter not in self.place]
-        if missing:
-            self.cursor.fail(f"{', '.join(missing)} not known at the first move", at=at, valid="X, Y and Z")
-        turns = [letter for letter in ABC if letter in self.place]
-        if 0 < len(turns) < 3:
-            self.cursor.fail("an orientation needs A, B and C", at=at, valid="all three, or none")
-        return Pose(self.pose(bool(turns)), oriented=bool(turns))
+    def step(self, block: Block) -> None:
+        """Count a line; what does not end is refused."""
+        self.steps += 1
+        at = token("", block.line, 0)
+        over = len(self.notes.draft.moves) + len(self.notes.gaps) > self.options.moves
+        if self.steps > self.options.statements or over:
+            what = f"{self.options.moves} moves" if over else f"{self.options.statements} lines were carried out"
+            self.notes.obstacles.clear()
+            try:
+                self.obstacle(f"endless loop? more than {what}", at, "a loop that ends, or a shorter program")
+            except Obstacle:
+                self.notes.refuse_if_needed()
 
-    def pose(self, turned: bool) -> Array:
-        R = rotation_from_euler(np.array([self.place[letter] for letter in "cba"]), "zyx") if turned else np.eye(3)
-        T: Array = pose(R, np.array([self.place[letter] for letter in XYZ]))
-        return T
+    def one(self, block: Block, index: int) -> int:
+        """Carry out one line; return the index of the next."""
+        for remark in block.remarks:
+            self.notes.note(block.line, remark)
+        if block.skip:
+            if self.readings.get("/"):
+                return index + 1
+            self.notes.assume(block.line, "lines that begin with / run", "--input /=1")
+        if block.trouble is not None:
+            self.obstacle(block.trouble[0], block.trouble[1], block.trouble[2])
+        if block.flow is not None and block.flow[0] != "number":
+            return self.flow(block, index)
+        if block.flow is not None and not block.words and not block.assigns:
+            return index + 1
+        if block.assigns:
+            block = self.settled(block)
+            self.assign_all(block)
+        codes = self.carry_out(block) if block.words else {}
+        self.calls(codes, block)
+        return index + 1
 
-    def arc(self, start: dict[str, float], at: Token) -> Array:
-        """Return the pose (4, 4) of the middle of an arc."""
-        if any(letter not in start for letter in XYZ):
-            self.cursor.fail("an arc from an unknown place", at=at, valid="G0 or G1 to X, Y and Z before it")
-        p, q = (np.array([place[letter] for letter in XYZ]) for place in (start, self.place))
-        clockwise = self.motion == "G2"
-        if "r" in self.block:
-            radius = self.length(*self.block["r"])
-            middle = arc_by_radius(self.cursor, at, p, q, radius, self.plane, clockwise)
-        else:
-            offset = np.array([self.length(*self.block[k]) if k in self.block else 0.0 for k in IJK])
-            middle = arc_by_centre(self.cursor, at, p, q, offset, self.plane, clockwise)
-        T: Array = pose(np.eye(3), middle)
-        return T
+    def settled(self, block: Block) -> Block:
+        """Return a block whose words have numbers: the values before its own assignments."""
+        words = [replace(w, value=w.value if w.value is None else self.number(w)) for w in block.words]
+        return replace(block, words=words)
+
+    def assign_all(self, block: Block) -> None:
+        """Carry out the assignments of a line, all with the values before it."""
+        made = [(target, self.value(node, at), at) for target, node, at in block.assigns]
+        for target, value, at in made:
+            self.assign(target[1], value, at)
+
+    # --- subprograms --------------------------------------------------------------------------------------------------
+
+    def calls(self, codes: Codes, block: Block) -> None:
+        """Carry out M98, G65, M99 and the ends of the program."""
+        if any(name in codes for name in ENDS):
+            raise _End
+        if "M99" in codes:
+            if not self.depth:
+                self.notes.assume(block.line, "M99 runs the program again: one pass")
+            raise _Return
+        words = {word.letter: word for word in block.words}
+        if "M98" in codes or "G65" in codes:
+            at = codes.get("M98", codes.get("G65", block.words[0].at))
+            if "P" not in words:
+                self.obstacle("a call that does not say which program", at, "M98 P1000")
+            called = round(self.number(words["P"]))
+            times = round(self.number(words["L"])) if "L" in words else 1
+            if times == 1 and "M98" in codes and called > 9999 and f"{called}" not in self.numbers():
+                times, called = divmod(called, 10000)
+            own = {f"{MACRO[w.letter]}": self.number(w) for w in block.words if w.letter in MACRO and "G65" in codes}
+            self.call(f"{called}", times, own if "G65" in codes else None, at)
+
+    def numbers(self) -> dict[str, int]:
+        """Return the index of every O number of the file under way."""
+        found: dict[str, int] = {}
+        for index, line in enumerate(self.notes.module.lines):
+            match = re.match(r"[ \t]*(?:N\d+[ \t]*)?[O:][ \t]*0*(\d+)", line, re.IGNORECASE)
+            if match:
+                found.setdefault(match[1], index)
+        return found
+
+    def call(self, label: str, times: int, own: dict[str, Value] | None, at: Token) -> None:
+        """Run a subprogram by its number."""
+        index = self.numbers().get(label)
+        module = self.notes.module
+        if index is None:
+            pattern = re.compile(rf"(?im)^[ \t]*[O:][ \t]*0*{re.escape(label)}(?!\d)")
+            found = self.neighbours.with_match(pattern, label)
+            if len(found) != 1:
+                several = (
+                    f" is in several files: {', '.join(p.name for p in found)}" if found else " is in no file here"
+                )
+                self.notes.skip(at, f"program {label}{several}: skipped, it may move the arm; --more gives its file")
+                return
+            self.notes.files.setdefault(str(found[0]))
+            self.notes.module = Module(str(found[0]), self.neighbours.text(found[0]).split("\n"))
+            index = self.numbers()[label]
+        for _ in range(min(times, self.options.statements)):
+            self.enter(index + 1, own, at)
+        self.notes.module = module
+
+    def enter(self, index: int, own: dict[str, Value] | None, at: Token) -> None:
+        """Run a subprogram once; with variables of its own if it has arguments."""
+        self.depth += 1
+        if self.depth > DEEPEST_CALL:
+            self.obstacle(f"more than {DEEPEST_CALL} calls within each other", at, "fewer of them")
+        if own is not None:
+            self.scopes.append(dict(own))
+        try:
+            self.run(index)
+        except _Return:
+            pass
+        finally:
+            self.depth -= 1
+            if own is not None:
+                self.scopes.pop()
+
+    # --- flow ---------------------------------------------------------------------------------------------------------
+
+    def test(self, node: Node, at: Token) -> bool:
+        """Return the answer of a test; an unknown one takes its guess, with a note."""
+        value = self.value(node, at)
+        if isinstance(value, Unknown):
+            names = ", ".join(value.names)
+            taken = bool(guessed(value))
+            option = f"--input {value.names[0]}=…" if value.names else ""
+            self.notes.assume(at.line, f"this test depends on {names}: taken as {str(taken).lower()}", option)
+            return taken
+        return bool(value)
+
+    def flow(self, block: Block, index: int) -> int:
+        """Carry out a word of flow; return the index of the next line."""
+        assert block.flow is not None
+        kind, label, arguments, at = block.flow
+        if kind == "then":
+            if self.test(arguments[0], at):
+                self.assign_all(block)
+            return index + 1
+        if kind == "goto":
+            return self.jump(arguments, at, index)
+        if kind == "while":
+            if self.test(arguments[0], at) and self.may_repeat(index, at):
+                return index + 1
+            return self.find(index, (("end", label),), at) + 1
+        if kind == "end":
+            return self.back(index, ("while", label), at)
+        return self.o_word(kind, label, arguments, at, index)
+
+    def jump(self, arguments: list[Node], at: Token, index: int) -> int:
+        """Carry out GOTO: forwards first; backwards as long as variables change."""
+        test, target = arguments
+        if test is not None and not self.test(test, at):
+            return index + 1
+        value = self.value(target, at)
+        if not isinstance(value, float):
+            self.obstacle("where to jump is not known", at, "GOTO with a number")
+        lines = self.notes.module.lines
+        pattern = re.compile(rf"[ \t]*/?[ \t]*N0*{round(value)}(?!\d)", re.IGNORECASE)
+        places = [*range(index + 1, len(lines)), *range(index)]
+        found = next((k for k in places if pattern.match(lines[k])), None)
+        if found is None:
+            self.obstacle(f"there is no line N{round(value)}", at, "GOTO with the number of a line")
+        if found <= index and not self.may_repeat(found, at):
+            return index + 1
+        return found
+
+    def may_repeat(self, index: int, at: Token) -> bool:
+        """Return whether a loop that begins at a line goes on: not if its pass changed no variable."""
+        key = (self.notes.module.file, index)
+        before = self.taken.get(key)
+        self.taken[key] = self.changes
+        self.rounds[key] = self.rounds.get(key, 0) + 1
+        if self.rounds[key] > MOST_PASSES:
+            self.notes.obstacles.clear()
+            with suppress(Obstacle):
+                self.obstacle(f"endless loop? more than {MOST_PASSES} passes", at, "a loop that ends")
+            self.notes.refuse_if_needed()
+        backwards = self.passed.get(key) if index + 1 != at.line else before
+        if backwards is not None and backwards == self.changes and (before is not None or index + 1 != at.line):
+            self.taken.pop(key, None)
+            self.notes.assume(at.line, "this loop has no end: one pass")
+            return False
+        return True
+
+    def find(self, index: int, wanted: tuple[tuple[str, str], ...], at: Token) -> int:
+        """Return the index of the next line with one of some words of flow."""
+        for k in range(index + 1, len(self.notes.module.lines)):
+            flow = self.block(k).flow
+            if flow is not None and (flow[0], flow[1]) in wanted:
+                return k
+        self.obstacle(f"a block that is never closed by {wanted[-1][0].lstrip('o')}", at, wanted[-1][0].lstrip("o"))
+
+    def back(self, index: int, wanted: tuple[str, str], at: Token) -> int:
+        """Return the index of the line before with a word of flow."""
+        for k in range(index - 1, -1, -1):
+            flow = self.block(k).flow
+            if flow is not None and (flow[0], flow[1]) == wanted:
+                return k
+        self.obstacle(f"no {wanted[0].lstrip('o')} opens this block", at, wanted[0].lstrip("o"))
+
+    def o_word(self, kind: str, label: str, arguments: list[Node], at: Token, index: int) -> int:
+        """Carry out O words: sub, if, while, do, repeat, call."""
+        if kind in ("oif", "oelseif", "owhile", "orepeat") and not arguments:
+            self.obstacle(f"{kind[1:]} without its condition", at, f"{kind[1:]} […]")
+        if kind == "osub":
+            return self.find(index, (("oendsub", label),), at) + 1
+        if kind in ("oendsub", "oreturn"):
+            raise _Return
+        if kind == "ocall":
+            self.call_named(label, [self.value(node, at) for node in arguments], at)
+        elif kind == "oif":
+            return self.branch(index, label, arguments[0], at)
+        elif kind in ("oelse", "oelseif"):
+            return self.find(index, (("oendif", label),), at) + 1
+        elif kind == "owhile":
+            closing = self.loop_pair(index, label, at)
+            if closing < index:  # the end of do … while
+                return closing + 1 if self.test(arguments[0], at) and self.may_repeat(closing, at) else index + 1
+            going = self.test(arguments[0], at) and self.may_repeat(index, at)
+            return index + 1 if going else closing + 1
+        elif kind == "oendwhile":
+            return self.back(index, ("owhile", label), at)
+        elif kind == "orepeat":
+            return self.repeat(index, label, arguments[0], at)
+        elif kind == "oendrepeat":
+            return self.back(index, ("orepeat", label), at)
+        elif kind == "obreak":
+            self.loops.pop((self.notes.module.file, self.opening(index, label, at)), None)
+            return self.find(index, (("oendwhile", label), ("oendrepeat", label), ("owhile", label)), at) + 1
+        elif kind == "ocontinue":
+            return self.opening(index, label, at)
+        return index + 1
+
+    def opening(self, index: int, label: str, at: Token) -> int:
+        """Return the index of the line that opens the loop around a line."""
+        for k in range(index - 1, -1, -1):
+            flow = self.block(k).flow
+            if flow is not None and flow[1] == label and flow[0] in ("owhile", "orepeat", "odo"):
+                return k
+        self.obstacle("this stands in no loop", at, "while, do or repeat with the same number before it")
+
+    def loop_pair(self, index: int, label: str, at: Token) -> int:
+        """Return the index of a while's endwhile, or of the do before it."""
+        for k in range(index - 1, -1, -1):
+            flow = self.block(k).flow
+            if flow is not None and flow[1] == label:
+                if flow[0] == "odo":
+                    return k
+                break
+        return self.find(index, (("oendwhile", label),), at)
+
+    def branch(self, index: int, label: str, test: Node, at: Token) -> int:
+        """Return the index of the branch that runs."""
+        wanted = (("oelseif", label), ("oelse", label), ("oendif", label))
+        while not self.test(test, at):
+            first = index + 1
+            index = self.find(index, wanted, at)
+            flow = self.block(index).flow
+            assert flow is not None
+            if index > first:
+                self.notes.note(
+                    first + 1, f"lines {first + 1} to {index} did not run; they need line {at.line} to hold"
+                )
+            if flow[0] != "oelseif":
+                break
+            if not flow[2]:
+                self.obstacle("elseif without its condition", flow[3], "elseif […]")
+            test, at = flow[2][0], flow[3]
+        return index + 1
+
+    def repeat(self, index: int, label: str, count: Node, at: Token) -> int:
+        """Return the index of the next line of a repeat."""
+        key = (self.notes.module.file, index)
+        if key not in self.loops:
+            value = self.value(count, at)
+            if isinstance(value, Unknown):
+                self.notes.assume(at.line, f"how often this repeats depends on {', '.join(value.names)}: one pass")
+                value = 1.0
+            self.loops[key] = float(value or 0.0)
+        self.loops[key] -= 1.0
+        if self.loops[key] < 0.0:
+            del self.loops[key]
+            return self.find(index, (("oendrepeat", label),), at) + 1
+        return index + 1
+
+    def call_named(self, label: str, arguments: list[Value], at: Token) -> None:
+        """Run ``O<name> call […] […]``: its arguments are #1, #2 and so on."""
+        own: dict[str, Value] = {f"{k}": 0.0 for k in range(1, 31)}
+        own |= {f"{k}": value for k, value in enumerate(arguments, 1)}
+        module, found = self.notes.module, self.sub(label)
+        if found is None:
+            name = label.strip("<>")
+            paths = [p for p in self.neighbours.paths if p.stem.lower() == name]
+            if len(paths) == 1:
+                self.notes.files.setdefault(str(paths[0]))
+                self.notes.module = Module(str(paths[0]), self.neighbours.text(paths[0]).split("\n"))
+                found = self.sub(label)
+        if found is None:
+            self.notes.module = module
+            self.notes.skip(at, f"subprogram {label} is in no file here: skipped, it may move the arm; --more gives it")
+            return
+        try:
+            self.enter(found + 1, own, at)
+        finally:
+            self.notes.module = module
+
+    def sub(self, label: str) -> int | None:
+        """Return the index of the line that opens a subprogram of the file under way."""
+        for index, line in enumerate(self.notes.module.lines):
+            if "sub" in line.lower() and line.lstrip()[:1] in ("o", "O"):
+                flow = self.block(index).flow
+                if flow is not None and flow[0] == "osub" and flow[1] == label:
+                    return index
+        return None

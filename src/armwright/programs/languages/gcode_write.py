@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armwright.programs.languages.gcode import ARC_PLANE_TOLERANCE, PLANES
+from armwright.programs.languages.gcode_arcs import ARC_PLANE_TOLERANCE, PLANES
 from armwright.programs.languages.program_draft import DEG, MM
 from armwright.programs.languages.program_writer import ProgramWriter, abc, is_identity
 from armwright.programs.program import Distance, Duration, Fraction, Move, Pose, Program, Stop, Tangent

@@ -106,6 +106,7 @@ class ProgramWriter:
         for number, move in enumerate(self.program.moves, 1):
             self.number = number
             self.need(move.wrench is None, "a wrench on the tool")
+            self.need(not any(getattr(move.target, "free", ())), "a coordinate that counts from where the tool is")
             self.move(move)
         self.number = 0
         self.end()
