@@ -202,6 +202,12 @@ REFUSED = [
     ("BAS(#EX_BASE,1)", "external axis moves"),
     ("LIN {X 1,E1 100}\nLIN {X 2,E1 200}", "external axes move"),
     ("$VEL.CT=1", "unknown system variable"),
+    ("$BAXE={X 1}", r"unknown system variable; did you mean '\$base'"),
+    ("$CIRC_TYPE=#PAXH", r"\$CIRC_TYPE has no value #PAXH; did you mean '#path'"),
+    ("LIN {X 1} C_DIS\nSLIN {X 2} WITH VEL.CP=1", "WITH sets variables of the controller"),
+    ("ENUM colour red, blue\nDECL colour c\nc=#rad", "COLOUR has no value #RAD; did you mean 'red'"),
+    ("DECL FRAME f\nf={X 1}\nf.W=2", "a FRAME has no part 'w'"),
+    ("DECL AXIS a\na={A1 1}\nr=a.X", "a AXIS has no part 'x'"),
     ("DECL FRAME f={X 1,Q 2}", "unknown component"),
     ("prog()", "more than 40 deep"),
 ]
@@ -228,6 +234,23 @@ def test_what_is_not_known_is_said():
     assert np.allclose(home.moves[0].target.q, np.radians([0, -90, 90, 0, 0, 0])) and home.reading.assumed
     rounded = aw.read_program(src("i=7.9\n" + x("i")), "krl")
     assert any("7.9 becomes 8 in an INT" in note.message for note in rounded.notes)
+
+
+TOLD = [
+    ("$MYSTERY=1", (7, "$MYSTERY is set, and what that does is not followed here")),
+    ("r=SIM(30)", (7, "the value of r is not known: function 'SIM' is in none of the files; did you mean 'sin'?")),
+    ("$OUT[2]=TRUX", (7, "the value of $OUT is not known: 'TRUX' is not declared in the files that were read")),
+    ("IF $IN[1] THEN\nENDIF", (7, "this IF governs no statement, lines 7 to 8: is one missing?")),
+    (
+        "SPLINE\nSLIN there\nENDSPLINE",
+        (8, "this move is not known: 'there' is not declared in the files that were read"),
+    ),
+]
+
+
+@pytest.mark.parametrize("words, note", TOLD, ids=[t[1][1][:30] for t in TOLD])
+def test_what_looks_misspelt_or_left_out_is_told_at_its_line(words, note):
+    assert note in [(n.line, n.message) for n in aw.read_program(src(words), "krl").notes]
 
 
 def test_files_without_a_program():

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One word of a program deleted or misspelt: the moves stay the same, or a note or a refusal names the line."""
+"""One word of a program deleted or misspelt: the moves stay the same, or a note or a refusal names the line.
+
+The line is named if it is the place of a note or refusal that the whole program does not have, or if the message says
+it ("lines 7 to 12" of a block without its end). For a name of the program's own the lines count where it is used, too:
+that is where its absence is seen.
+
+What no reader can notice is a deletion that leaves another valid program. The grammars say which words may be left
+out so (`another_program`); misspellings are never let pass.
+"""
 
 from __future__ import annotations
 
 import random
 import re
+from functools import cache
 
 import pytest
 from test_gcode_answers import ANSWERS as GCODE_ANSWERS
@@ -15,6 +24,7 @@ from test_rapid_answers import ANSWERS as RAPID_ANSWERS
 from test_rapid_answers import ROUTINES, module
 
 import armwright as aw
+from armwright.programs.interpreter.program_interpreter import Interpreter
 from support.programs import EXAMPLES
 
 PROGRAMS = {
@@ -35,28 +45,48 @@ PROGRAMS = {
         *(path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.ngc")),
     ],
 }
-WORD = re.compile(r"[A-Za-z_$][\w$]{2,}")
+WORD = re.compile(r"(?<![\w$])[A-Za-z_$][\w$]{2,}")
 FEW, MANY = 200, 4000
+LEFT_OUT = {
+    "rapid": {"not", "inout", "else"},
+    "krl": {"not", "else", "default", "step", "c_dis", "c_ptp"},  # "TO 3 STEP -1" becomes "TO 3 -1"
+}
+"""Words that the grammars make optional: a program without one of them is another program."""
+DECLARED = (
+    r"(?im)^\s*(?:const|var|pers|proc|func|trap|decl|def|int|real|setdo)\b[^\n:=(]*\b{0}\s*(?:$|[:;={{(,])"
+    r"|^\s*{0}\s*:(?!=)|^\s*record\s+{0}"
+)
+"""Where a program declares a name of its own: data, routines, labels, record types; signals where they are set."""
 
 
-def damaged(text: str, random_: random.Random) -> tuple[str, int, str]:
-    """Return a program with one word deleted or misspelt, the line of that word, and the word."""
-    words = [m for m in WORD.finditer(text) if "\n" not in m[0]]
-    word = random_.choice(words)
+@pytest.fixture(autouse=True)
+def slips_are_seen(monkeypatch):
+    """A slip of the interpreter is an error here, not a refusal."""
+    monkeypatch.setattr(Interpreter, "forgiving", False)
+
+
+@cache
+def read_whole(text: str, language: str) -> aw.programs.Program:
+    return aw.read_program(text, language)
+
+
+def damaged(text: str, random_: random.Random) -> tuple[str, re.Match[str]]:
+    """Return a program with one word deleted or misspelt, and that word."""
+    word = random_.choice(list(WORD.finditer(text)))
     letters = list(word[0])
     if random_.random() < 0.5:
         letters = []
     else:
         at = random_.randrange(len(letters))
         letters[at] = random_.choice("qxz")
-    return text[: word.start()] + "".join(letters) + text[word.end() :], text.count("\n", 0, word.start()) + 1, word[0]
+    return text[: word.start()] + "".join(letters) + text[word.end() :], word
 
 
 LETTERS = re.compile(r"\([^)\n]*\)|;[^\n]*|<[^>\n]*>|(?P<letters>[A-Za-z]+)")  # comments and names have none
 
 
-def damaged_gcode(text: str, random_: random.Random) -> tuple[str, int, str]:
-    """Return a G-code program with one letter deleted or misspelt, its line, and the word.
+def damaged_gcode(text: str, random_: random.Random) -> tuple[str, re.Match[str]]:
+    """Return a G-code program with one letter deleted or misspelt, and the word that it was in.
 
     In G-code almost every word is a letter with a number, and without it, or with another number or axis, a line is a
     valid line of another program, which nobody can notice. So what is counted is a letter that goes missing before its
@@ -71,24 +101,55 @@ def damaged_gcode(text: str, random_: random.Random) -> tuple[str, int, str]:
         del letters[at]
     else:
         letters[at] = "q" if len(letters) == 1 else random_.choice("qxz")
-    return text[:start] + "".join(letters) + text[word.end() :], text.count("\n", 0, start) + 1, word[0]
+    return text[:start] + "".join(letters) + text[word.end() :], word
 
 
-def unnoticed(language: str, count: int) -> list[str]:
-    """Return the damages that changed the moves without a word."""
-    random_ = random.Random(f"mutation {language}")
+def another_program(text: str, word: re.Match[str], language: str) -> bool:
+    """Return whether the grammar allows to leave a word out: an optional one, or a function before "(value)"."""
+    before, behind = text[: word.start()].rstrip(" "), text[word.end() :].lstrip(" ")
+    function = behind.startswith("(") and before.endswith(tuple("=+-*/,("))
+    return language in LEFT_OUT and (word[0].lower() in LEFT_OUT[language] or function)
+
+
+def lines_of(text: str, word: re.Match[str]) -> set[int]:
+    """Return the line of a word; of a name that the program declares, all lines that have it."""
+    name = rf"(?<![\w$]){re.escape(word[0])}(?![\w$])"
+    own = re.search(DECLARED.format(name), text)
+    places = [m.start() for m in re.finditer(name, text, re.IGNORECASE)] if own else [word.start()]
+    return {text.count("\n", 0, place) + 1 for place in places}
+
+
+def named(line: int, message: str) -> set[int]:
+    """Return the lines that a note or a refusal names."""
+    found = {line}
+    for first, last in re.findall(r"\blines? (\d+)(?: to (\d+))?", message):
+        found |= set(range(int(first), int(last or first) + 1))
+    return found
+
+
+def noticed(whole: str, text: str, word: re.Match[str], language: str) -> bool:
+    """Return whether a damage leaves the moves as they are, or its line is named."""
+    lines, before = lines_of(whole, word), read_whole(whole, language)
+    try:
+        after = aw.read_program(text, language)
+    except aw.ProgramError as error:
+        return bool(named(error.line, str(error)) & lines)
+    old = {note.message for note in before.notes}
+    said = [note for note in after.notes if note.message not in old]
+    return after.moves == before.moves or any(named(note.line, note.message) & lines for note in said)
+
+
+def unnoticed(language: str, count: int, seed: str = "mutation") -> list[str]:
+    """Return the damages that changed the moves while nothing names their line."""
+    random_ = random.Random(f"{seed} {language}")
     found = []
     for _ in range(count):
         whole = random_.choice(PROGRAMS[language])
-        text, line, word = (damaged_gcode if language == "g-code" else damaged)(whole, random_)
-        before = aw.read_program(whole, language)
-        try:
-            after = aw.read_program(text, language)
-        except aw.ProgramError:
-            continue
-        said = {note.message for note in after.notes} - {note.message for note in before.notes}
-        if after.moves != before.moves and not said:
-            found.append(f"line {line}, {word}: {text.splitlines()[line - 1]}")
+        text, word = (damaged_gcode if language == "g-code" else damaged)(whole, random_)
+        deleted = len(text) < len(whole)
+        if not noticed(whole, text, word, language) and not (deleted and another_program(whole, word, language)):
+            line = whole.count("\n", 0, word.start()) + 1
+            found.append(f"line {line}, {word[0]}: {text.splitlines()[line - 1]}")
     return found
 
 

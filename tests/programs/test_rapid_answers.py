@@ -247,11 +247,17 @@ REFUSED = [
     ("MoveL p, v100, fine, tool0\\WObj:=moving;", "work objects that move"),
     ("SyncMoveOn s, all;", "several arms"),
     ("MoveL e1, v5, fine, tool0; MoveL e2, v5, fine, tool0;", "external axes move"),
+    ("q:=p; q.tranq.x:=1;", "a ROBTARGET has no part 'tranq'; did you mean 'trans'"),
+    ("q:=p; n:=q.trans.w;", "a POS has no part 'w'"),
+    ("MoveL p, v100, fine, tool0\\WOxj:=moving;", r"unknown option; did you mean '\\wobj'"),
+    ("MoveL RelTool(p,0,0,0\\Rw:=90), v100, fine, tool0;", r"RelTool has no option \\Rw"),
+    ("MoveL p, v100, fine, tool0; TRYNEXT;", "is ERROR missing in lines 5 to 6"),
+    ("IF 1=1 MoveL p, v100, fine, tool0; ENDIF", "belongs to no block that is open in lines 5 to 6"),
     ("n:=0; WHILE n<10 DO n:=n+0.00000001; ENDWHILE", "more than 200000 statements"),
 ]
 BESIDE = (
     "PERS tooldata fixed:=[FALSE,[[0,0,0],[1,0,0,0]],[1,[0,0,1],[1,0,0,0],0,0,0]];"
-    'PERS wobjdata moving:=[FALSE,FALSE,"STN1",[[0,0,0],[1,0,0,0]],[[0,0,0],[1,0,0,0]]]; VAR num n;'
+    'PERS wobjdata moving:=[FALSE,FALSE,"STN1",[[0,0,0],[1,0,0,0]],[[0,0,0],[1,0,0,0]]]; VAR num n; VAR robtarget q;'
     "CONST robtarget e1:=[[500,0,400],[1,0,0,0],[0,0,0,0],[100,9E9,9E9,9E9,9E9,9E9]];"
     "CONST robtarget e2:=[[500,0,400],[1,0,0,0],[0,0,0,0],[200,9E9,9E9,9E9,9E9,9E9]];"
 )
@@ -276,6 +282,28 @@ def test_all_obstacles_are_told_at_once_and_only_those_that_are_reached():
 def test_a_line_that_is_not_understood_is_set_aside():
     program = aw.read_program(module(f"{x('1')}\nn := := 3;\n{x('2')}", "VAR num n;"), "rapid")
     assert shifts(program) == [1, 2] and [note.line for note in program.reading.set_aside] == [7]
+
+
+TOLD = [
+    ("", "VAR nun n;", (4, "the type nun is in none of the files; did you mean 'num'?")),
+    ("n:=tru;", "VAR num n;", (6, "the value of n is not known: 'tru' is not declared in the files that were read")),
+    (";", "", (6, "an empty statement: is a word missing before ';'?")),
+    ("IF 1=2 THEN\nENDIF", "", (6, "this IF governs no statement, lines 6 to 7: is one missing?")),
+    ("GOTO hre;\nhere:", "", (6, "no place 'hre' to jump to: the routine ends there; did you mean 'here'?")),
+    ("GripLoad part;", "", (6, "the load is not known: 'part' is not declared in the files that were read")),
+    ("IF 1=2 RETURX;", "", (6, "RETURX: did you mean 'return'?")),
+    (
+        "sob;",
+        "PROC sub() ENDPROC",
+        (6, "sob is in none of the files and is skipped; it may move the arm; did you mean 'sub' of line 4?"),
+    ),
+]
+
+
+@pytest.mark.parametrize("words, data, note", TOLD, ids=[t[2][1][:30] for t in TOLD])
+def test_what_looks_misspelt_or_left_out_is_told_at_its_line(words, data, note):
+    program = aw.read_program(module(f"{words}\nn:=0;" if data == "VAR nun n;" else words, data), "rapid")
+    assert note in [(n.line, n.message) for n in program.notes]
 
 
 def test_headers_and_code_pages(tmp_path):
@@ -307,7 +335,7 @@ def test_entries():
     two = f"MODULE m\n{P}\nPROC a()\n{x('1')}\nENDPROC\nPROC b()\n{x('2')}\na;\nENDPROC\nENDMODULE\n"
     assert shifts(aw.read_program(two, "rapid")) == [2, 1]  # nobody calls b
     assert shifts(aw.read_program(two, "rapid", entry="A")) == [1]
-    with pytest.raises(aw.ProgramError, match="--entry with one of a, b"):
+    with pytest.raises(aw.ProgramError, match=r"--entry with one of a \(line 3\), b \(line 6\)"):
         aw.read_program(two.replace("a;\n", ""), "rapid")
     with pytest.raises(aw.ProgramError, match="no routine 'c'"):
         aw.read_program(two, "rapid", entry="c")

@@ -45,9 +45,10 @@ def entry_of(
         return top[0]
     if not free:
         return None
+    names = ", ".join(f"{r.at.text} (line {r.at.line})" for r in (top or free)[:MOST_LISTED])
     raise ProgramError(
         "which procedure is the program? There is no main, and several are called by nobody",
         file=file,
         line=free[0].at.line,
-        valid=f"--entry with one of {', '.join(r.at.text for r in (top or free)[:MOST_LISTED])}",
+        valid=f"--entry with one of {names}",
     )

@@ -136,10 +136,12 @@ class Interpreter(TreeRoutines):
             with contextlib.suppress(Obstacle):
                 self.notes.obstacle(str(trouble), statement.at, trouble.valid)
         except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
-            if isinstance(error, ProgramError):
+            if isinstance(error, ProgramError) or not self.forgiving:
                 raise
             with contextlib.suppress(Obstacle):  # values of kinds that no statement of this name takes
                 self.notes.obstacle("the values in this statement do not fit", statement.at, "as the manual has them")
+
+    forgiving = True  # whether a slip of this interpreter becomes a refusal at its line; tests see it as it is
 
     def _not_understood(self, said: tree.NotUnderstood) -> None:
         if said.motion:
@@ -157,7 +159,7 @@ class Interpreter(TreeRoutines):
         raise LeaveFlow(statement.what)
 
     def _jump(self, statement: tree.Jump) -> None:
-        raise JumpFlow(statement.label)
+        raise JumpFlow(statement.label, statement.at)
 
     # --- tests --------------------------------------------------------------------------------------------------------
 

@@ -239,7 +239,9 @@ class Module:
     data: list[Any] = field(default_factory=list)
     routines: dict[str, Routine] = field(default_factory=dict)
     records: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    enums: dict[str, tuple[str, ...]] = field(default_factory=dict)
     set_aside: list[NotUnderstood] = field(default_factory=list)
+    remarks: list[tuple[Token, str]] = field(default_factory=list)  # valid, but it looks as if a word were missing
     doubled: dict[str, Token] = field(default_factory=dict)  # routines that are declared twice: the later one
 
     def text_of(self, line: int) -> str:

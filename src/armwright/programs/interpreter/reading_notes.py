@@ -175,6 +175,8 @@ class ReadingNotes:
             self.note(first, f"{lines} did not run" + (f"; they need {why}" if why else ""))
         for note in idle:
             self.draft.note(note.line, note.message)
+        for at, text in self.main.remarks:
+            self.note(at.line, text)
         if len(self.files) > 1:
             self.note(0, f"files used: {', '.join(self.files)}")
         reading = ProgramReading(

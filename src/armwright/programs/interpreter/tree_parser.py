@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import ClassVar, NoReturn
 
 from armwright.errors import ProgramError
-from armwright.programs.interpreter.program_tree import Binary, Literal, Module, Node, NotUnderstood, Unary
+from armwright.programs.interpreter.program_tree import Binary, Block, Literal, Module, Node, NotUnderstood, Unary
 from armwright.programs.languages.scanner import LONGEST_GUESS, MAX_DEPTH, MAX_TOKENS, MOST_GUESSES, NUMBER, Token
 
 _N = r"[-+]?[\d.][\d.eE+-]*"
@@ -226,6 +226,34 @@ class TreeParser:
         said = NotUnderstood(error.at, str(error), error.valid, moving)
         self.module.set_aside.append(said)
         return said
+
+    def never_closed(self, opening: Token, word: str) -> NoReturn:
+        """Refuse a file with a block that has no end; the missing word is in the lines that are named."""
+        hint = self.damaged([said for said in self.module.set_aside if said.at.line >= opening.line][-1:])
+        where = f"in lines {opening.line} to {self.word.line}"
+        message = f"the block that begins here is never closed by {word!r} {where}{hint}"
+        self.refuse(message, opening, f"{word!r} at the end of the block")
+
+    def stray(self, opening: Token) -> NoReturn:
+        """Refuse a file with an end that has no beginning; `opening` begins the block around it."""
+        word = self.word
+        where = f"in lines {opening.line} to {word.line}"
+        hint = self.damaged([said for said in self.module.set_aside if said.at.line >= opening.line][-1:])
+        self.refuse(f"{word.text} belongs to no block that is open {where}{hint}", word, "its beginning before it")
+
+    def damaged(self, said: Sequence[NotUnderstood]) -> str:
+        """Return lines that were not understood, in words: one of them may be what is missing."""
+        return "".join(f" (line {s.at.line} was not understood: {s.message})" for s in said)
+
+    def remark(self, at: Token, text: str) -> None:
+        """Remember something that the language allows and that looks as if a word were missing."""
+        self.module.remarks.append((at, text))
+
+    def remark_empty(self, at: Token, body: Block, otherwise: Block) -> None:
+        """Remark on a test that nothing depends on."""
+        if not body and not otherwise:
+            lines = f"lines {at.line} to {self.word.line}"
+            self.remark(at, f"this {at.text} governs no statement, {lines}: is one missing?")
 
     def stops_here(self, first: Token) -> bool:
         """Return whether a damaged statement ends before this word although its end sign is missing."""

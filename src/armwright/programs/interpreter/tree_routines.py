@@ -6,7 +6,16 @@ from __future__ import annotations
 from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell, Element
 from armwright.programs.interpreter.program_tree import Argument, Block, Node, Routine
-from armwright.programs.interpreter.program_values import RecordValue, Unknown, Value, ValueTrouble, copied, number_of
+from armwright.programs.interpreter.program_values import (
+    RecordValue,
+    Unknown,
+    Value,
+    ValueTrouble,
+    copied,
+    number_of,
+    unknown_in,
+)
+from armwright.programs.interpreter.tree_parser import meant, near
 from armwright.programs.interpreter.tree_values import TreeValues
 from armwright.programs.languages.scanner import Token
 
@@ -32,9 +41,9 @@ class LeaveFlow(Exception):  # noqa: N818 - flow, not an error
 class JumpFlow(Exception):  # noqa: N818 - flow, not an error
     """The program goes on at a label."""
 
-    def __init__(self, label: str) -> None:
-        """Keep the label; `unsure` if a test that is not known led here."""
-        self.label, self.unsure = label, False
+    def __init__(self, label: str, at: Token) -> None:
+        """Keep the label and the jump's place; `unsure` if a test that is not known led here."""
+        self.label, self.at, self.unsure = label, at, False
 
 
 class TreeRoutines(TreeValues):
@@ -68,13 +77,21 @@ class TreeRoutines(TreeValues):
     def declared(self, statement: tree.Declare) -> Cell:
         """Return the variable that a declaration makes."""
         cell = Cell(statement.kind, None, declared=statement.at.line)
+        self.fill(cell, statement)
+        if statement.value is not None:
+            self.tell_unknown(cell.value, statement.at)
+        self.named(cell.value, statement.at)
+        return cell
+
+    def fill(self, cell: Cell, statement: tree.Declare) -> None:
+        """Give a variable the value that its declaration says."""
         if statement.sizes:
             sizes = [self.value(size) for size in statement.sizes]
             cell.kind = statement.kind
             if any(isinstance(size, Unknown) for size in sizes):
                 cell.value = Unknown(f"the size of {statement.at.text} is not known", (statement.at.text,))
-                return cell
-            if statement.value is None:
+                self.tell_unknown(cell.value, statement.at)
+            elif statement.value is None:
                 cell.value = self.array(statement, [int(number_of(size)) for size in sizes])
             else:
                 at = statement.value.at
@@ -83,8 +100,12 @@ class TreeRoutines(TreeValues):
             cell.value = self.blank(statement.kind, statement.at)
         else:
             cell.value = copied(self.fit(self.value(statement.value), statement.kind, statement.value.at))
-        self.named(cell.value, statement.at)
-        return cell
+
+    def tell_unknown(self, value: Value, at: Token) -> None:
+        """Say at its line that a variable gets a value that is not known: what depends on it may be far away."""
+        unknown = unknown_in(value)
+        if unknown is not None:
+            self.notes.note(at.line, f"the value of {at.text} is not known: {unknown.reason}", once=True)
 
     def named(self, value: Value, at: Token) -> None:
         """Tell a record the name that it was declared with."""
@@ -114,6 +135,8 @@ class TreeRoutines(TreeValues):
         except ValueTrouble as trouble:
             self.notes.note(statement.at.line, f"the value is not known: {trouble}")
             value = Unknown(str(trouble), tuple(sorted(self.names_in(statement.target))))
+        else:
+            self.tell_unknown(value, statement.at)
         if self.set_system(statement.target, value, statement.at):
             return
         self.store(self.place(statement.target), value, statement.value.at)
@@ -144,7 +167,10 @@ class TreeRoutines(TreeValues):
                 base = Element(self, base, self.value(position), node.at)
             return base
         if isinstance(node, tree.Member):
-            return Element(self, self.place(node.base), node.name, node.at)
+            base = self.place(node.base)
+            held = base.value
+            self.check_part(held.kind if isinstance(held, RecordValue) else base.kind, node.name, node.at)
+            return Element(self, base, node.name, node.at)
         self.notes.obstacle("this cannot be set", node.at, "a variable")
 
     def cell(self, at: Token) -> Cell | None:
@@ -189,7 +215,12 @@ class TreeRoutines(TreeValues):
 
     def missing(self, at: Token) -> None:
         """Skip a routine that no file has."""
-        self.notes.skip(at, f"{at.text} is in none of the files and is skipped; it may move the arm")
+        said = f"{at.text} is in none of the files and is skipped; it may move the arm"
+        own = {key: r for module in reversed(self.modules) for key, r in module.routines.items()}
+        like = near(at.key, own, 0.6)
+        self.notes.skip(
+            at, said + (f"; did you mean {own[like].at.text!r} of line {own[like].at.line}?" if like else "")
+        )
 
     def routine(self, key: str) -> Routine | None:
         """Return a routine that can be called from here: one's own, then those of other files."""
@@ -223,7 +254,9 @@ class TreeRoutines(TreeValues):
             value = back.value
             return self.fit(value, routine.result, at) if routine.result and not isinstance(value, Unknown) else value
         except JumpFlow as jump:
-            self.notes.note(at.line, f"no place {jump.label!r} to jump to: the routine ends there")
+            labels = {s.name for s in tree.statements_in(routine.body) if isinstance(s, tree.Label) and s.name}
+            said = f"no place {jump.label!r} to jump to: the routine ends there"
+            self.notes.skip(jump.at, said + meant(jump.label, labels))
         finally:
             self.frame, self.notes.module = outer, file
             self.calls -= 1

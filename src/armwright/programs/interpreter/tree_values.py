@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from armwright.programs.interpreter import program_tree as tree
@@ -23,6 +23,7 @@ from armwright.programs.interpreter.program_values import (
     truth_of,
 )
 from armwright.programs.interpreter.reading_notes import ReadingNotes
+from armwright.programs.interpreter.tree_parser import meant
 from armwright.programs.languages.scanner import Token
 from armwright.programs.reading import ReadOptions
 
@@ -31,6 +32,7 @@ class TreeValues:
     """What an interpreter knows, what a language adds to it, and how expressions get their values."""
 
     language = ""
+    functions: Collection[str] = ()  # of the language, for messages
 
     def __init__(self, module: Module, options: ReadOptions) -> None:
         """Begin with the program's own file."""
@@ -84,6 +86,10 @@ class TreeValues:
     def part_kind(self, kind: str, name: str) -> str:
         """Return the type of a record's part; nothing where it does not matter."""
         return ""
+
+    def parts_of(self, kind: str) -> Collection[str]:
+        """Return the names of all parts of a type of records; nothing where they are not known."""
+        return ()
 
     def set_system(self, target: Value, value: Value, at: Token) -> bool:
         """Set a variable of the controller; False if the name is an ordinary one."""
@@ -175,8 +181,16 @@ class TreeValues:
         if not isinstance(value, RecordValue):
             raise ValueTrouble(f"{at.text} has no parts", "a record")
         if name not in value.parts:
+            self.check_part(value.kind, name, at)
             return Unknown(f"{name} of {at.text} has no value", (f"{at.text}.{name}",))
         return value.parts[name]
+
+    def check_part(self, kind: str, name: str, at: Token) -> None:
+        """Refuse a part that records of a type do not have."""
+        known = self.parts_of(kind)
+        if known and name not in known:
+            message = f"{at.text}: a {kind.upper()} has no part {name!r}{meant(name, known)}"
+            self.notes.obstacle(message, at, ", ".join(sorted(known)))
 
     def _record(self, node: tree.RecordOf) -> Value:
         parts: dict[str, Any] = {}
@@ -193,7 +207,9 @@ class TreeValues:
             if made is not NotImplemented:
                 return made
             if not self.elsewhere(node.at.key) or (routine := self.routine(node.at.key)) is None:
-                return Unknown(f"function {node.at.text!r} is in none of the files", (node.at.text,))
+                known = [*self.functions, *(key for module in self.modules for key in module.routines)]
+                said = f"function {node.at.text!r} is in none of the files{meant(node.at.key, known)}"
+                return Unknown(said, (node.at.text,))
         return self.call(routine, node.arguments, node.at)
 
     def _unary(self, node: tree.Unary) -> Value:

@@ -62,6 +62,7 @@ class KrlReader(KrlMoves):
         """Add a file, and the data file that belongs to it."""
         self.modules.append(module)
         self.records.update(module.records)
+        self.enums.update(module.enums)
         public = Path(module.file).name.lower() == CONFIG
         seen: set[str] = set()
         for statement in module.data:

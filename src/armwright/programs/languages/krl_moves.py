@@ -21,7 +21,7 @@ from armwright.programs.interpreter.program_values import (
     ValueTrouble,
     number_of,
 )
-from armwright.programs.interpreter.tree_parser import near
+from armwright.programs.interpreter.tree_parser import meant, near
 from armwright.programs.languages.krl_data import (
     AXES,
     C_PTP_PERCENT,
@@ -33,7 +33,7 @@ from armwright.programs.languages.krl_data import (
     numbers_in,
 )
 from armwright.programs.languages.krl_settings import OUTSIDE_CONTROL, QUIET, KrlSettings
-from armwright.programs.languages.krl_words import BLENDS, MOTION, MOVES
+from armwright.programs.languages.krl_words import BLENDS, MOTION, MOVES, SYSTEM
 from armwright.programs.languages.program_draft import DEG, MM, PERCENT, joints_deg, pose_abc
 from armwright.programs.languages.scanner import Token
 from armwright.programs.program import (
@@ -150,8 +150,10 @@ class KrlMoves(KrlSettings):
         words = [a for a in arguments if a.name in BLENDS]
         outer = self.with_settings(named.get("with"))
         made: list[tuple[Token, dict[str, Any]]] = []
+        where = at  # what is under way: a gap is told at the segment that makes it
         try:
             for statement in named["segments"].value:
+                where = statement.at
                 self.notes.ran_line(statement.at.line)
                 if isinstance(statement, tree.NotUnderstood):
                     self.notes.obstacle(statement.message, statement.at, statement.valid)
@@ -163,7 +165,7 @@ class KrlMoves(KrlSettings):
                 self.notes.obstacle("a spline block without a segment", at, "SPL, SLIN or SCIRC before ENDSPLINE")
             last = self.blend(words, made[-1][1]["kind"], at)
         except UnknownPart as part:
-            self.notes.gap(at, part.unknown.reason)
+            self.notes.gap(where, part.unknown.reason)
             self.lost()
             return
         finally:
@@ -178,7 +180,11 @@ class KrlMoves(KrlSettings):
         before = dict(self.system)
         for setting in argument.value if argument is not None else ():
             value = self.value(setting.value)
-            self.set_system(setting.target, value, setting.at)
+            self.tell_unknown(value, setting.at)
+            if not self.set_system(setting.target, value, setting.at):
+                known = [*SYSTEM, "$spl_vel_mode", "$jerk"]
+                message = f"WITH sets variables of the controller, and this is none{meant(setting.at.key, known)}"
+                self.notes.obstacle(message, setting.at, "$VEL, $ACC, $APO, $TOOL, $BASE, …")
         return before
 
     def parts(self, at: Token, arguments: tuple[Argument, ...]) -> dict[str, Any]:

@@ -152,7 +152,7 @@ class KrlParser(TreeParser):
             if self.at(*INNER):
                 if ends[-1] in INNER:
                     self.never_closed(opening, ends[-1])
-                self.refuse(f"{self.word.text} belongs to no block that is open", self.word, "its beginning before it")
+                self.stray(opening)
             first, start = self.word, self.index
             try:
                 found.append(self.statement())
@@ -166,12 +166,6 @@ class KrlParser(TreeParser):
     def begins_line(self) -> bool:
         """Return whether the next word is the first of its line."""
         return self.index == 0 or self.words[self.index - 1].kind == "newline"
-
-    def never_closed(self, opening: Token, word: str) -> None:
-        """Refuse a file with a block that has no end."""
-        hint = "".join(f" (line {s.at.line} was not understood: {s.message})" for s in self.module.set_aside[-1:])
-        message = f"the block that begins here is never closed by {word!r}{hint}"
-        self.refuse(message, opening, f"{word!r} at the end of the block")
 
     def statement(self) -> Node:
         """Read one statement, without the end of its line."""
@@ -302,6 +296,7 @@ class KrlParser(TreeParser):
         self.end_of_line()
         body = self.block(at, "else", "endif")
         otherwise = self.block(at, "endif") if self.accept("else") else ()
+        self.remark_empty(at, body, otherwise)
         self.take()
         return test if isinstance(test, tree.NotUnderstood) else tree.If(at, ((test, body),), otherwise)
 
@@ -387,7 +382,11 @@ class KrlParser(TreeParser):
 
     def read_enum(self, at: Token) -> Node:
         """Read an enumeration, whose names are known by their ``#``."""
-        self.rest_of_line()
+        name, values = self.name("the type's name"), []
+        while not self.at("\n") and self.word.kind != "end":
+            values.append(self.name("a value's name").key)
+            self.accept(",")
+        self.module.enums[name.key] = tuple(values)
         return tree.Label(at, "")
 
     def read_signal(self, at: Token) -> Node:

@@ -8,7 +8,7 @@ it. Variables of the controller begin with ``$``: what the program sets is remem
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -30,29 +30,12 @@ from armwright.programs.interpreter.program_values import (
     truncated,
     unknown_in,
 )
-from armwright.programs.interpreter.tree_parser import near
+from armwright.programs.interpreter.tree_parser import meant, near
 from armwright.programs.languages.krl_data import HOME, PARTS, frame_matrix, frame_record
+from armwright.programs.languages.krl_words import SYSTEM, SYSTEM_PARTS, VALUES, WITHOUT_EFFECT
 from armwright.programs.languages.program_draft import DEG
 from armwright.programs.languages.scanner import Token
 
-SYSTEM_PARTS = {
-    "$vel": ("cp", "ori1", "ori2"),
-    "$acc": ("cp", "ori1", "ori2"),
-    "$apo": ("cdis", "cori", "cvel", "cptp"),
-}
-SYSTEM = (
-    "$vel",
-    "$acc",
-    "$apo",
-    "$vel_axis",
-    "$acc_axis",
-    "$tool",
-    "$base",
-    "$load",
-    "$ov_pro",
-    "$ori_type",
-    "$circ_type",
-)
 OFF = {"$in": False, "$out": False, "$flag": False, "$cycflag": False, "$anin": 0.0, "$anout": 0.0, "$timer": 0}
 MATHS: dict[str, Callable[..., Any]] = {
     "abs": abs,
@@ -76,6 +59,7 @@ class KrlValues(Interpreter):
     """See the module's text."""
 
     language = "krl"
+    functions = (*MATHS, "inv_pos")
     keeps_parameters = True
     counter_goes_on = True
 
@@ -84,6 +68,7 @@ class KrlValues(Interpreter):
         self.system: dict[str, Any] = {"$ori_type": "#var", "$circ_type": "#base", "$ov_pro": 100, "$advance": 3}
         self.aliases: dict[str, Node] = {}
         self.records: dict[str, Any] = {}
+        self.enums: dict[str, tuple[str, ...]] = {}
         self.last: Value = None  # T_base_flange (4, 4), a record of axes, or None: not known
 
     # --- types --------------------------------------------------------------------------------------------------------
@@ -101,6 +86,10 @@ class KrlValues(Interpreter):
             return float(value)
         if kind in ("int", "real") and not is_number(value):
             self.notes.obstacle(f"this is no {kind.upper()}", at, "a number")
+        if isinstance(value, str) and value.startswith("#") and value[1:] not in self.enums.get(kind, (value[1:],)):
+            known = self.enums[kind]
+            message = f"{kind.upper()} has no value {value.upper()}{meant(value[1:], known)}"
+            self.notes.obstacle(message, at, ", ".join(f"#{name}" for name in known).upper())
         if isinstance(value, RecordValue):
             if kind in PARTS:
                 self.check_parts(value, kind)
@@ -111,9 +100,15 @@ class KrlValues(Interpreter):
 
     def declared(self, statement: tree.Declare) -> Cell:
         """Return the variable that a declaration makes; types that no file has are told."""
-        if statement.kind not in KNOWN_TYPES and statement.kind not in self.records:
+        if statement.kind not in KNOWN_TYPES and statement.kind not in self.records | self.enums:
             self.notes.note(statement.at.line, f"the type {statement.kind.upper()} is in none of the files", once=True)
         return super().declared(statement)
+
+    def parts_of(self, kind: str) -> Collection[str]:
+        """Return the names of a record's parts; frames may have those of every place."""
+        if kind in ("frame", "pos"):
+            return PARTS["e6pos"]
+        return PARTS.get(kind) or [name for name, _ in self.records.get(kind, ())]
 
     def check_parts(self, value: RecordValue, kind: str) -> None:
         """Refuse components that a type does not have."""
@@ -228,12 +223,13 @@ class KrlValues(Interpreter):
         if part and first in SYSTEM_PARTS and part not in (*SYSTEM_PARTS[first], "cori1", "cori2", "cv"):
             known = [f"{first}.{p}" for p in SYSTEM_PARTS[first]]
             self.unknown_system(key, at, known)
-        if (
-            base not in SYSTEM
-            and near(base, SYSTEM, 0.86)
-            and base not in ("$act_base", "$act_tool", "$vel_ma", "$acc_ma")
-        ):
-            self.unknown_system(key, at, list(SYSTEM))
+        if base not in SYSTEM and base not in WITHOUT_EFFECT:
+            if near(base, SYSTEM, 0.75):
+                self.unknown_system(key, at, list(SYSTEM))
+            self.notes.note(at.line, f"{base.upper()} is set, and what that does is not followed here", once=True)
+        if isinstance(value, str) and base in VALUES and value not in VALUES[base]:
+            message = f"{base.upper()} has no value {value.upper()}{meant(value, VALUES[base])}"
+            self.notes.obstacle(message, at, ", ".join(VALUES[base]).upper())
         if first in SYSTEM_PARTS and not part and isinstance(value, RecordValue):
             if first == "$apo":  # one size says which of them counts
                 self.system = {k: v for k, v in self.system.items() if not k.startswith("$apo.")}

@@ -45,6 +45,63 @@ TO_LINE_END: tuple[str, ...] = (
     "continue",
 )
 TO_LINE_END += ("channel", "const_vel", "stop", "on_error_proceed", "time_block", "anout", "anin", "digin", "cwrite")
+SYSTEM_PARTS = {
+    "$vel": ("cp", "ori1", "ori2"),
+    "$acc": ("cp", "ori1", "ori2"),
+    "$apo": ("cdis", "cori", "cvel", "cptp"),
+}
+SYSTEM: tuple[str, ...] = ("$vel", "$acc", "$apo", "$vel_axis", "$acc_axis", "$tool", "$base", "$load", "$ov_pro")
+SYSTEM += ("$ori_type", "$circ_type", "$ipo_mode", "$advance")
+"""Variables of the controller that moves depend on."""
+VALUES = {
+    "$ori_type": ("#var", "#constant", "#joint", "#ignore"),
+    "$circ_type": ("#base", "#path"),
+    "$ipo_mode": ("#base", "#tcp"),
+}
+WITHOUT_EFFECT = frozenset(
+    [
+        "$in",
+        "$out",
+        "$out_c",
+        "$anin",
+        "$anout",
+        "$flag",
+        "$cycflag",
+        "$timer",
+        "$timer_stop",
+        "$timer_flag",
+        "$bwdstart",
+        "$h_pos",
+        "$loop_msg",
+        "$loop_cont",
+        "$act_tool",
+        "$act_base",
+        "$act_ex_ax",
+        "$vel_ma",
+        "$acc_ma",
+        "$vel_extax",
+        "$acc_extax",
+        "$load_a1",
+        "$load_a2",
+        "$load_a3",
+        "$torqmon",
+        "$torqmon_com",
+        "$torqmon_def",
+        "$pro_mode",
+        "$ext_start",
+        "$stopnoaprox",
+        "$stopmess",
+        "$cycle_time",
+        "$ov_jog",
+        "$ov_rob",
+        "$base_kin",
+        "$axis_ret",
+        "$pos_ret",
+        "$ms_time",
+        "$date",
+    ]
+)
+"""Variables that programs set and that need not be followed. One that is in neither list is told when it is set."""
 STATEMENTS = (
     "PTP, LIN, CIRC, PTP_REL, LIN_REL, CIRC_REL, SPLINE, SPL, SLIN, SCIRC, FOR, WHILE, REPEAT, LOOP, IF or a call"
 )

@@ -18,12 +18,14 @@ from armwright.programs.interpreter.program_entry import entry_of
 from armwright.programs.interpreter.program_files import Neighbours
 from armwright.programs.interpreter.program_tree import Module
 from armwright.programs.interpreter.program_values import Value
+from armwright.programs.interpreter.tree_parser import near
 from armwright.programs.languages.rapid_moves import RapidMoves
 from armwright.programs.languages.rapid_parser import RapidParser, parse_rapid
 from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Program
 from armwright.programs.reading import ReadOptions
 
+FLOW = ("return", "exit", "exitcycle", "goto", "raise", "trynext", "retry")
 SUFFIXES = (".mod", ".modx", ".prg", ".sys", ".sysx")
 
 
@@ -114,6 +116,15 @@ class RapidReader(RapidMoves):
             self.notes.files.setdefault(str(path))
         return bool(found)
 
+    def tell_misspelt(self) -> None:
+        """Tell of calls that look like a misspelt RETURN, also where they did not run: a loop lacks its end."""
+        for routine in self.notes.called.values():
+            for statement in tree.statements_in(routine.body) if routine.module is self.notes.main else ():
+                at = statement.at
+                like = near(at.key, FLOW, 0.8) if isinstance(statement, tree.Invoke) and at.key not in FLOW else ""
+                if like and self.routine(at.key) is None:
+                    self.notes.note(at.line, f"{at.text}: did you mean {like!r}?")
+
     def program(self) -> Program:
         """Run the program."""
         routine = entry_of(self.modules, self.options.entry, Path(self.notes.main.file).stem, ("proc",))
@@ -124,4 +135,5 @@ class RapidReader(RapidMoves):
         self.notes.main = self.notes.module = routine.module
         self.frame = CallFrame(routine.module, None)
         self.start(routine)
+        self.tell_misspelt()
         return self.notes.finish(routine.at.text, self.modules)

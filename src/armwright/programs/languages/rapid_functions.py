@@ -180,6 +180,17 @@ def _to_value(o: Options, text: str) -> float:
     return float(text)
 
 
+FUNCTION_OPTIONS = {
+    "reltool": ("rx", "ry", "rz"),
+    "eulerzyx": ("x", "y", "z"),
+    "defframe": ("origin",),
+    "round": ("dec",),
+    "trunc": ("dec",),
+    "numtostr": ("exp",),
+    "dnumtonum": ("integer",),
+    "cspeedoverride": ("ctask",),
+}
+"""Options of the functions below; those that are not here have none."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "offs": offs,
     "reltool": rel_tool,

@@ -46,6 +46,10 @@ PLACES = {  # target, speed, zone, tool: which argument by place
     **dict.fromkeys(("arcl", "arclstart", "arclend"), (0, 1, -2, -1)),
     **dict.fromkeys(("arcc", "arccstart", "arccend"), (1, 2, -2, -1)),
 }
+OPTIONS = ("conc", "id", "noeoffs", "v", "t", "z", "inpos", "wobj", "corr", "tload", "usebaseframe")
+OWN_MOVES = frozenset(
+    key for key in PLACES if key.startswith("move")
+)  # those of other makers have options of their own
 KIND_OF = {"j": "joint", "l": "line", "c": "arc"}
 
 
@@ -105,6 +109,7 @@ class RapidMoves(RapidSettings):
                 end = placed[-1].at if placed else at
                 self.notes.obstacle("the move names no tool", self.word_after(end), "', tool0' or another tool")
             self.notes.obstacle(f"{at.text} lacks arguments", at, "target, speed, zone, tool")
+        self.check_options(at, named)
         kind = "joint" if at.key in ("moveabsj", "triggabsj") else KIND_OF[_letter(at.key)]
         reach: dict[str, Any] = {}
         try:
@@ -117,7 +122,7 @@ class RapidMoves(RapidSettings):
             held = self.tool(placed[tool], at)
             reach["T_base_frame"] = self.frame_of(named.get("wobj"), at)
             reach["T_flange_tool"] = held.T_flange_tool
-            reach["payload"] = self.load(held, named.get("tload"))
+            reach["payload"] = self.load(held, named.get("tload"), at)
         except UnknownPart as gap:
             self.notes.gap(at, gap.unknown.reason)
             self.last = None
@@ -134,6 +139,18 @@ class RapidMoves(RapidSettings):
         self.keep_last(reach)
         if at.key.startswith(("arc", "trigg")) or at.key.endswith(("do", "ao", "go", "sync")):
             self.notes.note(at.line, f"{at.text}: the move counts, what happens on the way is left out", once=True)
+
+    def check_options(self, at: Token, named: dict[str, Argument]) -> None:
+        """Refuse an option that looks like a misspelt one; tell of others that are not known."""
+        for name, argument in named.items():
+            if name in OPTIONS or at.key not in OWN_MOVES:
+                continue
+            like = near(name, OPTIONS, 0.7)
+            if like:
+                self.notes.obstacle(
+                    f"unknown option; did you mean '\\{like}'?", argument.at, "\\WObj, \\TLoad, \\V, \\T, \\Z"
+                )
+            self.notes.note(at.line, f"the option \\{argument.at.text} is not known and left out", once=True)
 
     def keep_last(self, reach: dict[str, Any]) -> None:
         """Remember where the arm stands now, as far as it is known."""
@@ -227,13 +244,13 @@ class RapidMoves(RapidSettings):
             raise UnknownPart(self.shift)
         return T if self.shift is None else T @ self.shift
 
-    def load(self, tool: Tool, total: Argument | None) -> Payload | None:
+    def load(self, tool: Tool, total: Argument | None, at: Token) -> Payload | None:
         """Return what the flange carries."""
         if total is not None:
             made: Payload | None = self.used(load_of, self.given(total, "loaddata"), total.at)
             return made
         if isinstance(self.grip, Unknown):
-            self.notes.note(0, f"the load is not known and left out: {self.grip.reason}", once=True)
+            self.notes.note(at.line, f"the load is not known and left out: {self.grip.reason}", once=True)
             return tool.load
         return carried(tool, self.grip)
 

@@ -81,6 +81,8 @@ class RapidParser(TreeParser):
         found = []
         while self.word.kind != "end":
             opening = self.accept("module")
+            if opening and self.at(*KEYWORDS):
+                self.refuse("the module's name is missing", opening, "MODULE name")
             if opening and self.word.kind == "name":
                 self.module.name = self.take().text
             if opening and self.accept("("):
@@ -98,7 +100,7 @@ class RapidParser(TreeParser):
         while not self.at("endmodule"):
             if self.word.kind == "end":
                 if opening:
-                    self.refuse("the block that begins here is never closed by 'endmodule'", opening, "'endmodule'")
+                    self.never_closed(opening, "endmodule")
                 return
             first, start = self.word, self.index
             try:
@@ -108,7 +110,8 @@ class RapidParser(TreeParser):
         self.take()
         self.accept(";")
         if not opening:
-            self.refuse("'endmodule' closes no module", self.words[self.index - 1], "'module' before it")
+            hint = self.damaged(self.module.set_aside[:1])
+            self.refuse(f"'endmodule' closes no module{hint}", self.words[self.index - 1], "'module' before it")
 
     def declaration(self) -> None:
         """Read data, a record type or a routine."""
@@ -207,7 +210,7 @@ class RapidParser(TreeParser):
             if self.at(*INNER):
                 if ends[-1] in INNER:
                     self.never_closed(opening, ends[-1])
-                self.stray()
+                self.stray(opening)
             first, start = self.word, self.index
             try:
                 found.append(self.statement())
@@ -216,22 +219,6 @@ class RapidParser(TreeParser):
             self.depth = level
         self.depth = level - 1
         return tuple(found)
-
-    def never_closed(self, opening: Token, word: str) -> None:
-        """Refuse a file with a block that has no end."""
-        hint = "".join(
-            f" (line {said.at.line} was not understood: {said.message})"
-            for said in self.module.set_aside[-1:]
-            if said.at.line >= opening.line
-        )
-        message = f"the block that begins here is never closed by {word!r}{hint}"
-        self.refuse(message, opening, f"{word!r} at the end of the block")
-
-    def stray(self) -> None:
-        """Refuse a file with an end that has no beginning."""
-        word = self.word
-        hint = "".join(f" (line {s.at.line} was not understood: {s.message})" for s in self.module.set_aside[-1:])
-        self.refuse(f"{word.text} belongs to no block that is open{hint}", word, "its beginning before it")
 
     def stops_here(self, first: Token) -> bool:
         """Return whether a block ends here: a statement without ';' does not swallow that."""
@@ -256,6 +243,7 @@ class RapidParser(TreeParser):
         if at.key == "%":
             return self.late_call()
         if self.accept(";"):
+            self.remark(at, "an empty statement: is a word missing before ';'?")
             return tree.Label(at, "")
         self.fail("expected a statement", valid="an instruction, a name or an assignment")
 
@@ -333,6 +321,7 @@ class RapidParser(TreeParser):
                 self.expect("then")
             branches.append((test, self.block(at, "elseif", "else", "endif")))
         otherwise = self.block(at, "endif") if self.accept("else") else ()
+        self.remark_empty(at, sum((body for _, body in branches), ()), otherwise)
         self.expect("endif")
         self.accept(";")
         return branches, otherwise

@@ -55,6 +55,7 @@ class RapidSettings(RapidValues):
             **dict.fromkeys(("set", "reset", "setdo", "setgo", "setao", "invertdo"), self.output),
             **dict.fromkeys(("waitdi", "waitdo", "waitgi", "waitgo", "waitai", "waitao"), self.wait_for),
             "waituntil": self.wait_until,
+            **dict.fromkeys(("trynext", "retry"), self.outside_handler),
             **dict.fromkeys(("stop", "stopmove", "break", "systemstopaction"), self.pause),
             **dict.fromkeys(("callbyvar", "%"), self.late_call),
         }
@@ -112,6 +113,7 @@ class RapidSettings(RapidValues):
             self.grip = self.used(load_of, self.given(placed[0], "loaddata"), at)
         except UnknownPart as gap:
             self.grip = gap.unknown
+            self.notes.note(at.line, f"the load is not known: {gap.unknown.reason}", once=True)
 
     def acc_set(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
         """``AccSet acceleration, ramp`` in percent; the ramp is a matter of jerk and is left out."""
@@ -158,6 +160,7 @@ class RapidSettings(RapidValues):
                 self.shift = self.used(matrix, self.given(placed[0], "pose"), at)
             except UnknownPart as gap:
                 self.shift = gap.unknown
+                self.notes.note(at.line, f"the displacement is not known: {gap.unknown.reason}", once=True)
         elif at.key == "pdispon":
             self.shift = Unknown("the displacement of PDispOn depends on where the arm stands", ("PDispOn",))
         else:
@@ -186,6 +189,7 @@ class RapidSettings(RapidValues):
             value: Value = {"set": 1.0, "reset": 0.0}.get(at.key)
             if value is None:
                 value = self.value(placed[1].value) if len(placed) > 1 else Unknown("an output", (placed[0].at.text,))
+            self.tell_unknown(value, placed[0].at)
             self.outputs[placed[0].at.key] = value
 
     def wait(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
@@ -240,6 +244,12 @@ class RapidSettings(RapidValues):
         """Go on behind a stop for the operator."""
         self.halted(at)
         self.notes.assume(at.line, f"{at.text} waits for a person and goes on; that time is not counted")
+
+    def outside_handler(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
+        """Refuse what only the error part of a routine may have: those parts do not run, so this is outside of one."""
+        first = self.frame.routine.at.line if self.frame.routine is not None else at.line
+        message = f"{at.text} stands in no error part: is ERROR missing in lines {first} to {at.line}?"
+        self.notes.obstacle(message, at, "ERROR before it")
 
     def late_call(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
         """Call a routine whose name is worked out."""

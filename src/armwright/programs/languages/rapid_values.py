@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from armwright.programs.languages.program_draft import DEG
 from armwright.programs.languages.rapid_data import (
     FIELDS,
     NUMBERS,
+    OTHER_TYPES,
     TYPES,
     UNUSED,
     blank,
@@ -38,7 +40,7 @@ from armwright.programs.languages.rapid_data import (
     record,
     tool_of,
 )
-from armwright.programs.languages.rapid_functions import FUNCTIONS, INPUTS, OUTSIDE
+from armwright.programs.languages.rapid_functions import FUNCTION_OPTIONS, FUNCTIONS, INPUTS, OUTSIDE
 from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Joints
 from armwright.spatial import rotation_from_wxyz, wxyz_from_rotation
@@ -48,6 +50,7 @@ class RapidValues(Interpreter):
     """See the module's text."""
 
     language = "rapid"
+    functions = tuple(FUNCTIONS)
     predefined = predefined()
 
     def begin_values(self) -> None:
@@ -78,9 +81,16 @@ class RapidValues(Interpreter):
         kind, typed = statement.kind, statement.typed or statement.at
         if kind not in self.records and kind not in TYPES:
             like = near(kind, TYPES, 0.8)
-            if like:
+            if like and kind not in OTHER_TYPES:
                 self.notes.obstacle(f"unknown type{meant(kind, TYPES)}", typed, ", ".join(TYPES[:6]))
+            if kind not in OTHER_TYPES:
+                said = f"the type {typed.text} is in none of the files{meant(kind, (*self.records, *TYPES))}"
+                self.notes.note(typed.line, said, once=True)
         return super().declared(statement)
+
+    def parts_of(self, kind: str) -> Collection[str]:
+        """Return the names of a record's parts."""
+        return [name for name, _ in self.records.get(self.kind_of(kind), ()) if name]
 
     def fit(self, value: Value, kind: str, at: Token) -> Value:
         """Return a value as one of a type: bracketed values become records."""
@@ -98,6 +108,8 @@ class RapidValues(Interpreter):
                 return made
         except ValueTrouble as trouble:
             self.notes.obstacle(str(trouble), at, trouble.valid)
+        if kind and kind not in TYPES and isinstance(value, list):
+            return Unknown(f"the parts of the type {kind} are in none of the files", (kind,))
         right = {"bool": bool, "string": str}.get(kind)
         if (kind in NUMBERS and not is_number(value)) or (right is not None and not isinstance(value, right)):
             self.notes.obstacle(f"this is no {kind}", at, f"a {kind}")
@@ -220,6 +232,10 @@ class RapidValues(Interpreter):
             return self.stands(node)
         if key not in FUNCTIONS:
             return NotImplemented
+        wrong = next((a for a in node.arguments if a.name and a.name not in FUNCTION_OPTIONS.get(key, ())), None)
+        if wrong is not None:
+            valid = ", ".join(f"\\{name}" for name in FUNCTION_OPTIONS.get(key, ())) or "no option"
+            self.notes.obstacle(f"{node.at.text} has no option \\{wrong.at.text}", wrong.at, valid)
         options = {a.name: True if a.value is None else self.value(a.value) for a in node.arguments if a.name}
         values = [self.value(a.value) for a in placed]
         for value in (*values, *options.values()):
