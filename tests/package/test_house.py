@@ -112,6 +112,7 @@ DOORS = {  # functions that a user calls with keywords: one keyword for each thi
     "detection/contact_study.py detection_study",
     "programs/outcome/program_execution.py run_program",
     "programs/program_plan.py plan_program",
+    "programs/program_reader.py read_program",
     "kinematics/inverse.py ik",
     "identify/excitation.py excite",
     "lab/stand.py __init__",
