@@ -116,6 +116,9 @@ def lines_of(text: str, word: re.Match[str]) -> set[int]:
     name = rf"(?<![\w$]){re.escape(word[0])}(?![\w$])"
     own = re.search(DECLARED.format(name), text)
     places = [m.start() for m in re.finditer(name, text, re.IGNORECASE)] if own else [word.start()]
+    label = re.match(r"\d+", text[word.end() :]) if word[0] == "N" else None  # of a G-code line
+    if label:
+        places += [m.start() for m in re.finditer(rf"GOTO{label[0]}\b", text)]
     return {text.count("\n", 0, place) + 1 for place in places}
 
 

@@ -254,6 +254,8 @@ def description(robot: Robot) -> dict[str, Any]:
             )
         },
         **({"measured": drives} if (drives := measured_drives(robot)) else {}),
+        "rated_payload": robot.rated_payload,
+        "provenance": {name: {"class": p.kind, "width": p.width} for name, p in robot.provenance.items()},
         "capsules": capsules_of(robot),
         "sources": {
             path: {"document": s.document, "place": s.place, "note": s.note} for path, s in robot.sources.items()
@@ -286,6 +288,7 @@ def capsules_of(robot: Robot) -> dict[str, Any] | None:
 def print_sheet(robot: Robot) -> None:
     """Print an arm's joints, bodies and sources as tables."""
     from armwright.robot.inertia_needed import has_inertia
+    from armwright.robot.provenance import provenance_words
 
     known = has_inertia(robot)
     weight = f"{sum(b.mass for b in robot.bodies):.3g} kg moving" if known else "no inertia"
@@ -313,6 +316,10 @@ def print_sheet(robot: Robot) -> None:
         ],
         left=2,
     )
+    if robot.rated_payload is not None:
+        say(f"Rated payload: {robot.rated_payload:g} kg")
+    if robot.provenance:
+        say(f"How far to trust it (widths are judgement): {'; '.join(provenance_words(robot.provenance))}")
     if robot.frames:
         say(f"Frames: {', '.join(frame.name for frame in robot.frames)}")
     documents = list(dict.fromkeys(source.document for source in robot.sources.values()))

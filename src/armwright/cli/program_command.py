@@ -34,7 +34,7 @@ from armwright.cli.option_words import (
 )
 from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, say, say_json, show_page, table
 from armwright.cli.output import tell as remark
-from armwright.cli.program_reading import GcodeOptions, ReadingOptions, reading_figures, say_nothing_moves
+from armwright.cli.program_reading import PARTIAL, GcodeOptions, ReadingOptions, reading_figures, say_nothing_moves
 from armwright.cli.simulate_command import progress
 from armwright.errors import NotSupportedError
 
@@ -209,7 +209,8 @@ def program(
 ) -> None:
     """Check a robot program against what the motors can do: where, when and why they cannot follow, what would work.
 
-    Exit code 0 if they can, 1 if they cannot, 3 if they can as far as the program could be read.
+    Exit code 0 if they can, 1 if they cannot, 3 if they can as far as the program could be read, or if it cannot be told
+    with the data of the arm.
     """
     from armwright.files import Uninterrupted
     from armwright.programs import Payload, Push, read_program
@@ -258,8 +259,8 @@ def program(
         show_page(page_of([str(file) for file in files]), opened=wanted.browse, quiet=json)
     if ending is not None:
         raise ending
-    if not outcome.feasible:
-        raise typer.Exit(NEGATIVE)
+    if outcome.answer != "feasible":
+        raise typer.Exit(NEGATIVE if outcome.answer == "not feasible" else PARTIAL)
     if reading.ending(text):
         raise typer.Exit(reading.ending(text))
 
@@ -291,7 +292,11 @@ def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: Command
     """Print what was found; of an interrupted run the verdict, which is known."""
     wrote = [str(file) for file in files]
     if json:
-        found = outcome.figures() if ending is None else {"feasible": outcome.feasible, "verdict": outcome.verdict}
+        found = (
+            outcome.figures()
+            if ending is None
+            else {"feasible": outcome.answer == "feasible", "verdict": outcome.verdict}
+        )
         say_json(
             {
                 **found,

@@ -16,6 +16,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.robot.inertia_needed import has_inertia
+from armwright.robot.provenance import provenance_words
 from armwright.robot.step import steps
 from armwright.spatial.inertia import principal_moments
 
@@ -205,7 +206,8 @@ def check(robot: Robot, *, samples: int | None = None, seed: int = 0) -> list[Fi
     >>> for finding in aw.check(robot):
     ...     print(finding)
     """
-    found = _limits(robot) + _speeds(robot) + _sampled(robot, affordable(robot) if samples is None else samples, seed)
+    sampled = _sampled(robot, affordable(robot) if samples is None else samples, seed)
+    found = _limits(robot) + _speeds(robot) + _trust(robot) + sampled
     if has_inertia(robot):  # else one finding says it for all bodies
         found = robot_body_findings(robot) + _provenance(robot) + found
     order = ("error", "warning", "info")
@@ -248,6 +250,15 @@ def _provenance(robot: Robot) -> list[Finding]:
         if relevant:
             out.append(Finding("info", f"bodies.{body.name}", f"no source for {', '.join(relevant)}", "provenance"))
     return out
+
+
+def _trust(robot: Robot) -> list[Finding]:
+    """Tell the classes of the data where the sheet says them; what is assumed needs a second look."""
+    lines = zip(robot.provenance.items(), provenance_words(robot.provenance), strict=True)
+    return [
+        Finding("warning" if said.width is None else "info", f"provenance.{name}", words, "width")
+        for (name, said), words in lines
+    ]
 
 
 def _limits(robot: Robot) -> list[Finding]:

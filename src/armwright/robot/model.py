@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from armwright.robot.provenance import Provenance
     from armwright.robot.tree import Tree
     from armwright.types import Array
 
@@ -106,8 +107,8 @@ def robot_needed(value: object) -> str:
 class Robot(ByContent):
     """An arm. Build one with `armwright.load` or the ``from_…`` constructors.
 
-    Robots are equal where every name and every number of their descriptions agree, bit for bit; sources, notes
-    and measured drives do not count: no equation has them. Equal robots share what was compiled for them.
+    Robots are equal where every name and every number of their descriptions agree, bit for bit; sources, notes,
+    measured drives and widths do not count: no equation has them. Equal robots share what was compiled for them.
 
     Attributes:
         name: catalogue or file name.
@@ -123,6 +124,8 @@ class Robot(ByContent):
         frames: further named places (flange, hand, camera), those nearest the root first; see `frame_names`.
         measured: what somebody measured at the drives of this arm, None if nobody did. Kept, never applied by itself;
             see `armwright.robot.measured.as_measured`.
+        provenance: class and width of "inertia", "effort", "speed", "rotor", "friction"; empty where nobody says.
+        rated_payload: largest load that the maker allows [kg], None where unknown.
         known: what was computed for this arm so far, by key; `memo` fills it. Shared by all equal robots.
     """
 
@@ -138,6 +141,8 @@ class Robot(ByContent):
     notes: str = field(default="", compare=False)
     frames: tuple[Frame, ...] = ()
     measured: Measured | None = field(default=None, compare=False)
+    provenance: dict[str, Provenance] = field(default_factory=dict, compare=False)
+    rated_payload: float | None = field(default=None, compare=False)
     known: dict[Hashable, Any] = field(init=False, repr=False, compare=False)
     _memo: Memo = field(init=False, repr=False, compare=False)
 

@@ -205,7 +205,7 @@ def run_a_program(
     title = f"{file} on {robot.name} at {100 * override:g} %"
     said = {
         "override": override,
-        "feasible": outcome.feasible,
+        "feasible": outcome.answer == "feasible",
         "basis": outcome.basis,
         "verdict": outcome.verdict,
         "duration": float(outcome.plan.duration),
@@ -221,7 +221,7 @@ def run_a_program(
             "rows": [rows.event_cells(outcome, event) for event in outcome.events[:MOST_TABLE_ROWS]],
         },
     }
-    note = "feasible" if outcome.feasible else "not feasible"
+    note = outcome.answer
     return {"said": said, "title": title, "note": note, "page": _replay_page(title, program_stage(outcome, title))}
 
 

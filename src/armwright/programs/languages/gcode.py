@@ -290,7 +290,8 @@ class GcodeReader(GcodeQuick):
         if self.rounds[key] > MOST_PASSES:
             self.notes.obstacles.clear()
             with suppress(Obstacle):
-                self.obstacle(f"endless loop? more than {MOST_PASSES} passes", at, "a loop that ends")
+                loop = f"endless loop? more than {MOST_PASSES} passes of lines {index + 1} to {at.line}"
+                self.obstacle(loop, at, "a loop that ends")
             self.notes.refuse_if_needed()
         backwards = self.passed.get(key) if index + 1 != at.line else before
         if backwards is not None and backwards == self.changes and (before is not None or index + 1 != at.line):

@@ -17,6 +17,7 @@ from armwright.errors import InputError, ProgramError
 from armwright.programs.motors import Override, feasible_override, largest_payload, needed_motors, sensitivity
 from armwright.programs.motors.motor_run import loaded_robot
 from armwright.programs.motors.what_works import LOOKS_PER_ROUND, flagged_any, least_flagged, sensitivity_to_cycle
+from armwright.programs.outcome.program_certainty import within_rated
 from armwright.programs.outcome.program_execution import Demands, demand_of, sampled
 from armwright.programs.outcome.program_run import MotorEvent, WhatWorks
 from armwright.programs.program_plan import plan_program
@@ -153,6 +154,8 @@ def what_works(outcome: ProgramRun) -> WhatWorks:
     own = _own_load(demand)
     com = _tool_point(demand) if own is None or demand.payload is None else demand.payload[own, 1:4]
     more = largest_payload(robot, demand, com, basis, most=LARGEST_PAYLOAD)
+    more = float("inf") if more >= LARGEST_PAYLOAD else more
+    carried = 0.0 if demand.payload is None else float(demand.payload[:, 0].max())
     return WhatWorks(
         override=outcome.override,
         fastest=fastest,
@@ -160,7 +163,7 @@ def what_works(outcome: ProgramRun) -> WhatWorks:
         fastest_clean=clean,
         motors=needed_motors(robot, demand, basis),
         torque=np.abs(outcome.wished.wanted).max(axis=0),
-        more_payload=float("inf") if more >= LARGEST_PAYLOAD else more,
+        more_payload=within_rated(robot, carried, more),
         payload_share=None if own is None else _payload_share(outcome),
         sensitivity=(
             *(sensitivity_to_cycle(robot, demand_of(sampled(outcome.plan, f * demand.dt)), basis) for f in PERIODS),

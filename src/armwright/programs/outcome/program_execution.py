@@ -20,6 +20,7 @@ from armwright.programs.legs import tool_of
 from armwright.programs.motors import Demand, find_rule, run_motors
 from armwright.programs.motors.motor_cycle import point_mass
 from armwright.programs.motors.motor_limits import Basis
+from armwright.programs.outcome.program_certainty import torques_usable
 from armwright.programs.outcome.program_run import ProgramRun
 from armwright.programs.program_plan import plan_program
 from armwright.programs.program_reader import check_program, read_program
@@ -47,9 +48,10 @@ def basis_of(robot: Robot, wanted: Basis | None = None) -> Basis:
         if wanted not in get_args(Basis):
             raise InputError(f"basis: expected one of {', '.join(get_args(Basis))}, got {wanted!r}")
         return wanted
-    if robot.actuators.curve_torque.size or np.isfinite(robot.actuators.torque_limit).all():
+    torques = torques_usable(robot)
+    if torques and (robot.actuators.curve_torque.size or np.isfinite(robot.actuators.torque_limit).all()):
         return "motors"
-    if all(np.isfinite(joint.limits.effort) for joint in robot.joints):
+    if torques and all(np.isfinite(joint.limits.effort) for joint in robot.joints):
         return "joints"
     if all(np.isfinite(joint.limits.velocity) for joint in robot.joints):
         return "speeds"

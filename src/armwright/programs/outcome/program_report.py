@@ -122,7 +122,8 @@ def program_report(
     tell = progress or (lambda _: None)
     name = outcome.program.name or outcome.program.file or "program"
     head = f"{name} on {outcome.robot.name}"
-    colour = "no" if not outcome.feasible else "open" if outcome.basis == "speeds" else "yes"
+    clear = outcome.answer == "feasible" and outcome.basis != "speeds"
+    colour = "no" if outcome.answer == "not feasible" else "yes" if clear else "open"
     page = Page(head, STYLE).lead(outcome.verdict, f"verdict {colour}").cards(_cards(outcome))
     for words in push_words(outcome):
         page.paragraph(words)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from armwright.programs.motors import Demand, MotorRun, MoveSummary, Override
     from armwright.programs.motors.motor_limits import Basis
     from armwright.programs.motors.what_works import Needed, Sensitivity
+    from armwright.programs.outcome.program_certainty import Answer
     from armwright.programs.program import Program
     from armwright.programs.program_plan import ProgramPlan
     from armwright.recording import Recording
@@ -119,7 +120,8 @@ class WhatWorks:
         motors: least torque and speed of every motor for the program as it is, as factors (n,) of the sheet's.
         torque: (n,) largest torque that the program as it is wants of every motor [N m] (of every joint where the
             motors are not known).
-        more_payload: point mass [kg] that may be added, at the load's centre or, without one, at the tool point;
+        more_payload: point mass [kg] that may be added, at the load's centre or, without one, at the tool point, within
+            the arm's rated payload where that is known;
             NaN if the program is not feasible as it is, inf if it does not matter (`LARGEST_PAYLOAD` is reached).
         payload_share: of the program's own loads that would be feasible, 1 if it is as it is, NaN if not even without
             load; None if nothing is carried.
@@ -208,6 +210,13 @@ class ProgramRun:
     def feasible(self) -> bool:
         """Return whether every cycle can be done as it was meant."""
         return self.motors.feasible
+
+    @cached_property
+    def answer(self) -> Answer:
+        """Return "feasible", "not feasible", or "cannot be told" with the widths of the sheet's numbers."""
+        from armwright.programs.outcome.program_certainty import answer_of
+
+        return answer_of(self)
 
     @cached_property
     def verdict(self) -> str:

@@ -10,6 +10,13 @@ import numpy as np
 
 from armwright.programs.gaps import checked_moves
 from armwright.programs.motors.what_works import FASTEST_FACTOR
+from armwright.programs.outcome.program_certainty import (
+    answer_of,
+    more_payload_words,
+    open_words,
+    with_class,
+    worst_move,
+)
 from armwright.programs.outcome.program_run import limit_of
 from armwright.programs.outcome.program_tables import COMPONENTS, motor_rows, reaction_rows, wrench_rows
 
@@ -37,8 +44,12 @@ def verdict(outcome: ProgramRun) -> str:
     name = outcome.program.name or outcome.program.file or "the program"
     count, seconds = len(outcome.program.moves), outcome.plan.duration
     what = f"{name} ({count} move{'s' if count != 1 else ''}, {seconds:.3f} s) on {outcome.robot.name}"
-    if outcome.feasible:
-        return f"{_as_far_as_read(outcome, _kept(outcome, what))} {_basis(outcome)}"
+    answer = answer_of(outcome)
+    if answer == "cannot be told":
+        told = open_words(outcome, what, place_words(outcome, worst_move(outcome)))
+        return f"{_as_far_as_read(outcome, with_class(outcome, told))} {_basis(outcome)}"
+    if answer == "feasible":
+        return f"{_as_far_as_read(outcome, with_class(outcome, _kept(outcome, what)))} {_basis(outcome)}"
     first = outcome.events[0]
     run = outcome.motors
     flagged = (run.saturated | run.clipped).any(axis=1)
@@ -53,11 +64,12 @@ def verdict(outcome: ProgramRun) -> str:
         if math.isinf(outcome.late)
         else f"The arm arrives {outcome.late:.3g} s late."
     )
-    return (
+    return with_class(
+        outcome,
         f"Not feasible: {what} asks more than the {drives} of {names} can do, in {int(flagged.sum())} of "
         f"{flagged.size} cycles. First {event_words(outcome, first)}. The tool leaves its path by up to "
         f"{tidy(1e3 * off.path.max())} mm; at its worst it is {1e3 * off.position.max():.3g} mm and "
-        f"{np.degrees(off.angle.max()):.3g}° from where it should be. {arrives} {_basis(outcome)}"
+        f"{np.degrees(off.angle.max()):.3g}° from where it should be. {arrives} {_basis(outcome)}",
     )
 
 
@@ -169,12 +181,8 @@ def works_words(outcome: ProgramRun) -> tuple[str, ...]:
         said.append(
             f"The program needs joint torques of at least (N·m, friction of unknown gears not counted): {needed}."
         )
-    elif outcome.feasible and not math.isnan(works.more_payload):
-        said.append(
-            "It could carry more than 1,000 kg more."
-            if math.isinf(works.more_payload)
-            else f"It could carry {works.more_payload:.3g} kg more (a point mass in the load's centre, or at the tool)."
-        )
+    elif more := more_payload_words(outcome):
+        said.append(more)
     corner = _corner(outcome)
     return (*said, corner) if corner else tuple(said)
 

@@ -24,7 +24,8 @@ The format by example::
     radius = { value = 43, unit = "mm" }
     height = { value = 425, unit = "mm" }
 
-Further sections: ``[actuators]``, ``[base]`` and ``[tool]`` with a ``pose``, ``gravity``; ``[frames.camera]`` with the
+Further sections: ``[actuators]``, ``[base]`` and ``[tool]`` with a ``pose``, ``gravity``, ``rated_payload``; ``[provenance]``,
+how far the numbers can be trusted (`armwright.robot.provenance`); ``[frames.camera]`` with the
 ``body`` that carries it (default: the last) and its ``pose`` in that link's frame; ``[measured]``, what somebody
 measured at the drives (`sheet_joints`); ``extends = "other"`` inherits everything from another sheet, in the same
 folder or in the catalogue, and overrides what is written. Without ``[bodies]``, or with bodies that all say nothing of
@@ -48,6 +49,7 @@ from armwright.files import read_regular
 from armwright.robot.check import indefinite_mass, physics_findings
 from armwright.robot.model import EARTH_GRAVITY, Robot
 from armwright.robot.parts import Body, Frame
+from armwright.robot.provenance import read_provenance
 from armwright.robot.self_check import require_agreement
 from armwright.robot.sheet.sheet_bodies import BODY_KEYS, ROOT, all_mass_properties, tables
 from armwright.robot.sheet.sheet_joints import (
@@ -132,6 +134,8 @@ SECTIONS = (
     "tool",
     "frames",
     "gravity",
+    "rated_payload",
+    "provenance",
 )
 _FRAME_KEYS = ("parent", "joint", "joint_pose", "axis", "link_pose", "ratio", "offset")
 
@@ -171,6 +175,7 @@ def robot_from_text(
     try:
         robot = _build(tree)
         robot = replace(robot, frames=_named_frames(tree, robot)) if tree.table("frames") else robot
+        robot = _trusted(tree, robot)
         measured = read_measured(tree, robot, find)
         robot = replace(robot, measured=measured) if measured is not None else robot
     except InputError as error:
@@ -189,6 +194,16 @@ def robot_from_text(
         tell_user(f"{tree.where(first.place)}: {first.reason}{others}")
     require_agreement(robot, file)
     return robot
+
+
+def _trusted(tree: Table, robot: Robot) -> Robot:
+    """Return the arm with its rated payload and with how far its numbers can be trusted."""
+    known, rated = read_provenance(tree, robot.sources), take(tree, "rated_payload")
+    if rated is None:
+        return replace(robot, provenance=known) if known else robot
+    if rated.source is not None:
+        robot.sources["rated_payload"] = rated.source
+    return replace(robot, provenance=known, rated_payload=scalar(rated, ("mass",), minimum=0.0))
 
 
 def _check_magnitudes(tree: Table, robot: Robot) -> None:

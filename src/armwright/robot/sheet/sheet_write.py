@@ -13,6 +13,7 @@ import numpy as np
 
 from armwright.errors import NotSupportedError
 from armwright.robot.model import Robot
+from armwright.robot.provenance import CLASSES
 from armwright.robot.sheet.sheet_bodies import ROOT
 from armwright.schema.quantities import LARGEST_MAGNITUDE, MAX_ROWS, SMALLEST_MAGNITUDE
 from armwright.schema.toml_text import Source
@@ -61,9 +62,11 @@ def write_sheet(robot: Robot) -> str:
     if robot.notes:
         lines.append(f"notes = {_text(robot.notes)}")
     lines.append(f"gravity = {book.quantity('gravity', robot.gravity, 'm/s^2')}")
+    if robot.rated_payload is not None:
+        lines.append(f"rated_payload = {book.quantity('rated_payload', robot.rated_payload, 'kg')}")
     body_lines = _bodies(robot, book)
     joint_lines = _joints(robot, book)
-    motor_lines = _actuators(robot, book) + _measured(robot, book)
+    motor_lines = _actuators(robot, book) + _measured(robot, book) + _provenance(robot, book)
     ends = [
         "[base]",
         f"pose = {book.quantity('base.pose', robot.T_base_root, 'm')}",
@@ -187,6 +190,16 @@ def _measured(robot: Robot, book: _Book) -> list[str]:
         if np.any(values):
             lines.append(f"{key} = {book.quantity(f'measured.{key}', values, unit)}")
     return [*lines, ""]
+
+
+def _provenance(robot: Robot, book: _Book) -> list[str]:
+    """Section ``[provenance]``; a width stands there where it is not that of its class."""
+    lines = ["[provenance]"]
+    for name, said in robot.provenance.items():
+        lines.append(f"{name} = {_text(said.kind)}")
+        if said.width is not None and said.width != CLASSES[said.kind].width:
+            lines.append(f"{name}_width = {book.quantity(f'provenance.{name}_width', said.width, '-')}")
+    return [*lines, ""] if len(lines) > 1 else []
 
 
 def _bodies(robot: Robot, book: _Book) -> list[str]:
