@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.programs.interpreter.program_interpreter import Interpreter
 from support.programs import EXAMPLES, GOOD
 
 SUFFIXES = {"l-irl": ".irl", "urscript": ".script", "rapid": ".mod", "krl": ".src", "g-code": ".ngc"}
@@ -91,6 +92,12 @@ FLOW = {
     ],
 }
 COUNT, MANY = 700, 10_000  # for each language
+
+
+@pytest.fixture(autouse=True)
+def slips_are_seen(monkeypatch):
+    """A slip of the interpreter (a `TypeError`, a `KeyError`) is an error here, not a refusal at its line."""
+    monkeypatch.setattr(Interpreter, "forgiving", False)
 
 
 def mutated(text: str, language: str, random_: random.Random) -> str:

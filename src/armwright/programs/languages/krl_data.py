@@ -47,7 +47,7 @@ def numbers_in(value: RecordValue) -> dict[str, Any]:
         raise UnknownPart(found)
     plain: dict[str, Any] = {}
     for name, part in value.parts.items():
-        if isinstance(part, RecordValue):
+        if isinstance(part, RecordValue) and (name in ("cm", "j") or name not in ALL_PARTS):
             plain[name] = numbers_in(part)
         elif name in ALL_PARTS:
             plain[name] = float(number_of(part, f"a number for {name.upper()}"))

@@ -133,6 +133,8 @@ class KrlValues(Interpreter):
             except UnknownPart as part:
                 return part.unknown
         if sign in ("b_and", "b_or", "b_exor"):
+            if not (isinstance(left, int) and isinstance(right, int)):
+                raise ValueTrouble(f"{sign.upper()} needs whole numbers", "an INT on either side")
             a, b = int(left), int(right)
             return a & b if sign == "b_and" else a | b if sign == "b_or" else a ^ b
         return super().arithmetic(sign, left, right)

@@ -253,10 +253,12 @@ class RapidSettings(RapidValues):
 
     def late_call(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
         """Call a routine whose name is worked out."""
+        if at.key == "callbyvar" and not placed:
+            self.notes.obstacle(f"{at.text} names no routine", at, 'CallByVar "name", number')
         name = self.value(named["%name"].value if at.key == "%" else placed[0].value)
         if at.key == "callbyvar" and isinstance(name, str) and len(placed) > 1:
             number = self.value(placed[1].value)
-            name = number if isinstance(number, Unknown) else f"{name}{number:g}"
+            name = number if isinstance(number, Unknown) else f"{name}{number_of(number):g}"
         if isinstance(name, Unknown) or not isinstance(name, str):
             self.notes.skip(at, "which routine is called here is not known; it may move the arm")
             return

@@ -170,8 +170,14 @@ class RapidValues(Interpreter):
         if isinstance(right, list) and isinstance(left, RecordValue):
             right = record(left.kind, right, self.records)
         kinds = tuple(value.kind if isinstance(value, RecordValue) else "num" for value in (left, right))
+        found = unknown_in(left) or unknown_in(right)
+        if found is not None:
+            return combined(found)
+        if not {"num", "pos", "orient"}.issuperset(kinds):
+            raise ValueTrouble(f"{kinds[0]} {sign} {kinds[1]} has no value", "numbers, positions")
         a, b = (
-            np.array(numbers(v) if isinstance(v, RecordValue) else number_of(v), dtype=float) for v in (left, right)
+            np.array([number_of(part) for part in numbers(v)] if isinstance(v, RecordValue) else number_of(v))
+            for v in (left, right)
         )
         if kinds == ("pos", "pos") and sign in "+-*":
             made = a + b if sign == "+" else a - b if sign == "-" else np.cross(a, b)
@@ -276,6 +282,7 @@ class RapidValues(Interpreter):
             found = unknown_in(value)
             if found is not None:
                 return found
+        tool, frame = self.fit(tool, "tooldata", node.at), self.fit(frame, "wobjdata", node.at)
         self.notes.assume(node.at.line, f"{node.at.text}: the last target, planned and not measured")
         T = np.linalg.inv(frame_of(frame)) @ self.last @ tool_of(tool).T_flange_tool
         place = pose_record(T)
