@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arms with joint efforts: the figures that their makers print, an independent engine on them, and how sure they are."""
+"""Arms with joint efforts: the figures that their makers print, another engine on them, and how sure they are."""
 
 from __future__ import annotations
 
@@ -21,32 +21,43 @@ MASSES = {  # [kg], base first, as printed in the makers' packages
     "m10id12": (50.4, 26.4, 25.9, 31.2, 9.7, 1.22, 0.235),
     "crx10ia": (4.517, 10.673, 10.892, 4.162, 3.969, 2.509, 1.305),
 }
-KR6 = [  # joint: xyz, rpy [quarter turns], effort; link: mass, centre, turn of the principal axes, principal moments
-    ("0 0 0.208", "2 0 0", 8.416, "0.006410408745247152 -0.01626805370722434 -0.10658893773764262",
-     "1.304519343134156 -0.9428616016893947 -1.4226510948637578", (0.07406183855390855, 0.0890478351825312, 0.11039570662759429)),
-    ("0.025 -0.0907 -0.192", "1 0 0", 16.7929, "0.14741713998177805 -0.004477319760136727 -0.07370278248545517",
-     "1.8410866125641745 -1.5373992728262285 -0.2834226607733986", (0.548306118225302, 0.0872309454394033, 0.5885170960694246)),
-    ("0.455 0 -0.0042", "0 0 0", 5.988, "0.04165063460253841 -0.012325484301937206 -0.06798628924515698",
-     "-2.675092481056456 -1.3258514256524945 1.194666577454412", (0.04261164351414989, 0.01892041629125804, 0.04780021844065417)),
-    ("0.196 -0.025 -0.0865", "1 0 -1", 4.69985262, "0.0014479693417065146 0.009426192930537397 -0.08164304521000952",
-     "-2.330109287924748 -1.5210980103983611 2.285952535622045", (0.010489707545547112, 0.04423898136862264, 0.04721253436329341)),
-    ("0 0.0505 -0.224", "0 1 1", 1.6128, "0.009320696924603175 0.000783482142857143 -0.026462549603174602",
-     "1.567898714902774 -0.8611716764868309 -3.100280255900493", (0.0017317756133102904, 0.002219500805440681, 0.002467090055442975)),
-    ("0.0615 0 -0.0505", "1 0 -1", 0.734, "0 0 -0.011764604904632152",
-     "0 0 1.223427188696551", (1.83698267603013e-4, 1.8213621766783165e-4, 2.9589000000000004e-4)),
-]  # fmt: skip
+# A link takes three lines: where its joint is [m], how it is turned [quarter turns], mass [kg], centre of mass [m];
+# how the principal axes are turned [rad]; principal moments [kg m²].
+KR6 = """
+0 0 0.208 | 2 0 0 | 8.416 | 0.006410408745247152 -0.01626805370722434 -0.10658893773764262
+1.304519343134156 -0.9428616016893947 -1.4226510948637578
+0.07406183855390855 0.0890478351825312 0.11039570662759429
+0.025 -0.0907 -0.192 | 1 0 0 | 16.7929 | 0.14741713998177805 -0.004477319760136727 -0.07370278248545517
+1.8410866125641745 -1.5373992728262285 -0.2834226607733986
+0.548306118225302 0.0872309454394033 0.5885170960694246
+0.455 0 -0.0042 | 0 0 0 | 5.988 | 0.04165063460253841 -0.012325484301937206 -0.06798628924515698
+-2.675092481056456 -1.3258514256524945 1.194666577454412
+0.04261164351414989 0.01892041629125804 0.04780021844065417
+0.196 -0.025 -0.0865 | 1 0 -1 | 4.69985262 | 0.0014479693417065146 0.009426192930537397 -0.08164304521000952
+-2.330109287924748 -1.5210980103983611 2.285952535622045
+0.010489707545547112 0.04423898136862264 0.04721253436329341
+0 0.0505 -0.224 | 0 1 1 | 1.6128 | 0.009320696924603175 0.000783482142857143 -0.026462549603174602
+1.567898714902774 -0.8611716764868309 -3.100280255900493
+0.0017317756133102904 0.002219500805440681 0.002467090055442975
+0.0615 0 -0.0505 | 1 0 -1 | 0.734 | 0 0 -0.011764604904632152
+0 0 1.223427188696551
+0.000183698267603013 0.00018213621766783165 0.00029589000000000004
+"""
 
 
 def kr6_urdf() -> str:
     """The printed figures of the KR 6 R900-2 as a URDF, for another engine."""
     parts = ['<robot name="kr6"><link name="link_0"/>']
-    for i, (xyz, turns, mass, com, turn, moments) in enumerate(KR6, 1):
+    lines = KR6.strip().splitlines()
+    for i, (first, turn, moments) in enumerate(zip(lines[::3], lines[1::3], lines[2::3], strict=True), 1):
+        xyz, turns, mass, com = first.split(" | ")
         rpy = " ".join(repr(float(x) * np.pi / 2) for x in turns.split())
-        axes = " ".join(f'{k}="{v!r}"' for k, v in zip(("ixx", "iyy", "izz"), moments, strict=True))
+        axes = " ".join(f'{k}="{v}"' for k, v in zip(("ixx", "iyy", "izz"), moments.split(), strict=True))
         parts.append(
             f'<link name="link_{i}"><inertial><mass value="{mass}"/><origin xyz="{com}" rpy="{turn}"/>'
-            f'<inertia {axes} ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="joint_{i}" type="continuous">'
-            f'<origin xyz="{xyz}" rpy="{rpy}"/><parent link="link_{i - 1}"/><child link="link_{i}"/><axis xyz="0 0 1"/></joint>'
+            f'<inertia {axes} ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            f'<joint name="joint_{i}" type="continuous"><origin xyz="{xyz}" rpy="{rpy}"/>'
+            f'<parent link="link_{i - 1}"/><child link="link_{i}"/><axis xyz="0 0 1"/></joint>'
         )
     return "".join([*parts, "</robot>"])
 
@@ -75,7 +86,7 @@ def test_another_engine_on_the_printed_figures_agrees_with_the_sheet() -> None:
 
 
 def standing(name: str, mass: float, out: float = 0.0) -> np.ndarray:
-    """Largest share of each joint's effort that standing takes in 4,000 postures, a load `out` [m] beyond the flange."""
+    """Largest share of each joint's effort that standing takes in 4,000 postures, a load `out` [m] off the flange."""
     robot = aw.load(name)
     q = robot.random_configuration(1, size=4000)
     J, z = aw.jacobian(robot, q), aw.fk(robot, q)[:, :3, 2]

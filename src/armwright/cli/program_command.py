@@ -209,8 +209,8 @@ def program(
 ) -> None:
     """Check a robot program against what the motors can do: where, when and why they cannot follow, what would work.
 
-    Exit code 0 if they can, 1 if they cannot, 3 if they can as far as the program could be read, or if it cannot be told
-    with the data of the arm.
+    Exit code 0 if they can, 1 if they cannot, 3 if they can as far as the program could be read, or if the data of the
+    arm cannot tell.
     """
     from armwright.files import Uninterrupted
     from armwright.programs import Payload, Push, read_program

@@ -24,8 +24,8 @@ The format by example::
     radius = { value = 43, unit = "mm" }
     height = { value = 425, unit = "mm" }
 
-Further sections: ``[actuators]``, ``[base]`` and ``[tool]`` with a ``pose``, ``gravity``, ``rated_payload``; ``[provenance]``,
-how far the numbers can be trusted (`armwright.robot.provenance`); ``[frames.camera]`` with the
+Further sections: ``[actuators]``, ``[base]`` and ``[tool]`` with a ``pose``, ``gravity``, ``rated_payload``;
+``[provenance]``, how far the numbers can be trusted (`armwright.robot.provenance`); ``[frames.camera]`` with the
 ``body`` that carries it (default: the last) and its ``pose`` in that link's frame; ``[measured]``, what somebody
 measured at the drives (`sheet_joints`); ``extends = "other"`` inherits everything from another sheet, in the same
 folder or in the catalogue, and overrides what is written. Without ``[bodies]``, or with bodies that all say nothing of
