@@ -11,7 +11,7 @@ import pytest
 import armwright as aw
 from armwright.choices import TRACKINGS
 from armwright.programs import Fraction, Joints, Move, Payload, Program, read_program, run_program
-from armwright.programs.motors.drive_law import AXES, DRIVE, Gains, Trips
+from armwright.programs.motors.drive_law import AXES, DRIVE, TrackingGains, Trips
 from armwright.programs.motors.drive_loop import follow
 from armwright.programs.outcome.program_execution import demand_of
 from support.places import ROOT
@@ -30,7 +30,7 @@ end
 """
 """Torque 102 % at an override of 2.2, 150 % at 3; speeds stay below 57 %."""
 START = [0.2, -1.0, 1.2, -1.5, -1.4, 0.0]
-GAINS = tuple(Gains(p, v) for p, v in ((15, 30), (15, 150), (30, 60), (30, 300), (60, 120), (60, 600)))
+GAINS = tuple(TrackingGains(p, v) for p, v in ((15, 30), (15, 150), (30, 60), (30, 300), (60, 120), (60, 600)))
 
 
 @pytest.fixture(scope="module")

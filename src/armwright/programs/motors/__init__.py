@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the motors make of a program: tracking laws, Algorithm 1 of 001, runs of them, what would work, the monitor."""
 
-from armwright.programs.motors.drive_law import Gains, TrackingLaw, Trips
+from armwright.programs.motors.drive_law import TrackingGains, TrackingLaw, Trips
 from armwright.programs.motors.drive_loop import Tracked, Trip, follow
 from armwright.programs.motors.motor_cycle import RULES, Algorithm, find_rule, point_mass
 from armwright.programs.motors.motor_demand import Demand
@@ -28,7 +28,6 @@ __all__ = [
     "Algorithm",
     "Demand",
     "Drives",
-    "Gains",
     "MotorMonitor",
     "MotorRun",
     "MotorSample",
@@ -36,6 +35,7 @@ __all__ = [
     "Override",
     "Reading",
     "Tracked",
+    "TrackingGains",
     "TrackingLaw",
     "Trip",
     "Trips",

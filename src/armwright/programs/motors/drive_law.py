@@ -62,7 +62,7 @@ AXES = TrackingLaw("axes", "every motor is clipped by itself", clips=True)
 ALGORITHM_1 = TrackingLaw("algorithm-1", "Algorithm 1 of 001 as printed: the planner's speed, lags stay", printed=True)
 
 
-class Gains(NamedTuple):
+class TrackingGains(NamedTuple):
     """K_p and K_v [1/s]. Nobody knows a maker's: results that hang on them are not to be believed."""
 
     position: float = 30.0

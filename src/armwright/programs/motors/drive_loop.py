@@ -25,7 +25,7 @@ from armwright.programs.motors.drive_law import (
     DriveSettings,
     DriveState,
     DriveStep,
-    Gains,
+    TrackingGains,
     TrackingLaw,
     Trips,
     drive_step,
@@ -78,7 +78,7 @@ class Tracked:
     """
 
     law: TrackingLaw
-    gains: Gains | None
+    gains: TrackingGains | None
     run: MotorRun
     lag: Array
     speed: Array
@@ -125,7 +125,7 @@ def follow(
     laws: Sequence[TrackingLaw] = (DRIVE, AXES),
     *,
     basis: Basis = "motors",
-    gains: Sequence[Gains] = (Gains(),),
+    gains: Sequence[TrackingGains] = (TrackingGains(),),
     trips: Trips | None = None,
 ) -> list[Tracked]:
     """Follow a plan, once for every law and every pair of gains, all of them side by side.
@@ -190,7 +190,7 @@ def _tracked(
     demands: tuple[Demand, Demand],
     record: Any,
     ends: dict[str, Array],
-    lane: tuple[TrackingLaw, Gains],
+    lane: tuple[TrackingLaw, TrackingGains],
     bounds: Trips,
 ) -> Tracked:
     (demand, held), (law, gains), n = demands, lane, robot.n
