@@ -165,7 +165,7 @@ def follow(
         parts, size = [], max(1, STEPS_AT_ONCE // every)
         for begin in range(first, wish.cycles, size):
             end = min(begin + size, wish.cycles)
-            rows = [*motion(h * np.arange(begin * every, end * every))]
+            rows = [*motion(h * np.arange(begin * every, end * every, dtype=np.float64))]
             rows += [np.repeat(getattr(wish, name)[begin:end], every, axis=0) for name in inputs]
             table = np.concatenate(rows, axis=1)
             parts.append(loop.run(len(table), shared=table, every=every, phase=1)[0])
@@ -227,5 +227,6 @@ def cut(demand: Demand, cycles: int) -> Demand:
     """Return the first cycles of a demand."""
     if cycles >= demand.cycles:
         return demand
-    rows = {name: getattr(demand, name) for name in ("wrench", "payload", "move", "tool")}
-    return replace(demand, q=demand.q[: cycles + 1], **{k: None if v is None else v[:cycles] for k, v in rows.items()})
+    rows: dict[str, Any] = {name: getattr(demand, name) for name in ("wrench", "payload", "move", "tool")}
+    kept: dict[str, Any] = {name: None if value is None else value[:cycles] for name, value in rows.items()}
+    return replace(demand, q=demand.q[: cycles + 1], **kept)
