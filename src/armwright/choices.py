@@ -398,6 +398,18 @@ FORCE_SENSORS = Choices(
 )
 """`ForceSensor` of a virtual Net F/T. What a device is like is the lab's: nothing can be added."""
 
+TRACKINGS = Choices(
+    "tracking law",
+    {
+        "drive": ChoiceEntry("joints share a shortage of torque", "armwright.programs.motors.drive_law:DRIVE"),
+        "axes": ChoiceEntry("every motor clipped by itself", "armwright.programs.motors.drive_law:AXES"),
+        "algorithm-1": ChoiceEntry(
+            "as printed: the planner's speed", "armwright.programs.motors.drive_law:ALGORITHM_1", "001 Algorithm 1"
+        ),
+    },
+)
+"""`TrackingLaw`: how drives follow a plan that asks more than they have. The verdict does not hang on it."""
+
 TABLES = {
     "Control laws": LAWS,
     "Observers": OBSERVERS,
@@ -413,5 +425,6 @@ TABLES = {
     "Friction models": FRICTIONS,
     "Formats of recordings": FORMATS,
     "Virtual force sensors": FORCE_SENSORS,
+    "Tracking laws of programs": TRACKINGS,
 }
 """All tables by title, as the documentation shows them."""

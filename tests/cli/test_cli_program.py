@@ -101,7 +101,9 @@ def test_options_reach_the_run(capsys, program, place):
     assert found("--start", "0,-1.2,1.5,-1.8,-1.5,0.2")["duration_s"] < plain["duration_s"]
     assert found("--timing", "fastest")["duration_s"] < 0.5 * plain["duration_s"]
     assert found("--basis", "speeds")["basis"] == "speeds"
-    assert found("--rule", "partitioned")["rule"] == "partitioned"
+    printed = found("--tracking", "algorithm-1", "--rule", "partitioned")
+    assert (printed["tracking"], printed["rule"]) == ("algorithm-1", "partitioned")
+    assert found("--jerk", "5")["duration_s"] > plain["duration_s"] and plain["tracking"] == "drive"
 
 
 def test_gcode_needs_a_tool_from_outside(capsys):

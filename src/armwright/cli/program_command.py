@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from armwright.choices import FORMATS
+from armwright.choices import FORMATS, TRACKINGS
 from armwright.cli import option_words
 from armwright.cli.failures import CommandError, error_object, fail, guarded
 from armwright.cli.old_spellings import say_renamed
@@ -165,7 +165,14 @@ class CycleOptions:
     override: Annotated[float, typer.Option(help="How many times as fast as planned.")] = 1.0
     cycle: Annotated[float, typer.Option(metavar="SECONDS", help="Length of a controller cycle.")] = 0.01
     timing: Annotated[str, typer.Option(help="words (of the program) or fastest (motors at their limits).")] = "words"
-    rule: Annotated[str, typer.Option(help="At a torque limit: full or partitioned (001).")] = "full"
+    tracking: Annotated[
+        str,
+        typer.Option(help=f"How drives follow what is too much for them: {names_of(TRACKINGS, TRACKINGS.help)}."),
+    ] = "drive"
+    rule: Annotated[str, typer.Option(help="Of algorithm-1, at a torque limit: full or partitioned (001).")] = "full"
+    jerk: Annotated[
+        float | None, typer.Option(metavar="M/S3", help="Bound on the third derivative of the travelled length.")
+    ] = None
     basis: Annotated[
         str | None, typer.Option(help="motors, joints (efforts) or speeds; what the sheet has by default.")
     ] = None
@@ -237,7 +244,9 @@ def program(
                 "tool": None if tool is None else option_words.tool(tool),
                 "wrench": [Push(*option_words.wrench(words)) for words in mounting.wrench or ()] or None,  # type: ignore[arg-type]
                 "start_q": None if start is None else option_words.configuration(start, arm, "--start"),
+                "tracking": cycles.tracking,
                 "rule": cycles.rule,
+                "jerk": cycles.jerk,
                 "basis": cycles.basis,
                 "law": cycles.timing,
             }
@@ -318,6 +327,7 @@ def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: Command
 
 def print_tables(outcome: ProgramRun) -> None:
     """Print the verdict, one row a move, events, one row a motor, and what would work."""
+    from armwright.programs.outcome.program_tracking import TRACKING_HEADS, tracking_cells
     from armwright.programs.outcome.program_words import (
         MOTOR_HEADS,
         MOVE_HEADS,
@@ -339,6 +349,7 @@ def print_tables(outcome: ProgramRun) -> None:
         say(f"… and {len(outcome.events) - SHOWN} events more (--json and the report have all of them)")
     what = "motors" if outcome.basis == "motors" else "joints"
     table(what, MOTOR_HEADS, motor_cells(outcome))
+    table("what the arm does", TRACKING_HEADS, tracking_cells(outcome))
     for words in outcome.advice:
         say(words)
     for note in outcome.plan.notes:

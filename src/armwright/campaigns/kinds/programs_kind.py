@@ -10,7 +10,8 @@ payload = [0.0, 5.0]                        # [kg], uniform; its centre from the
 override = [0.8, 1.5]                       # factor on the planned speed, uniform
 cycle = 0.01                                # [s] of the controller
 start = [0, -1.6, 1.4, 0, 0.5, 0]           # where the arm stands at first, if the program does not say
-rule = "full"                               # at a torque limit, see `run_program`
+tracking = "drive"                          # how drives follow what is too much for them, see `run_program`
+rule = "full"                               # of tracking = "algorithm-1": at a torque limit
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ DEFAULTS: Mapping[str, Any] = {
     "override": [1.0, 1.0],
     "cycle": 0.01,
     "start": None,
+    "tracking": "drive",
     "rule": "full",
 }
 FIGURES = ("payload", "override", "duration", "late", "torque_use", "tool_error")
@@ -45,8 +47,9 @@ SCHEMA = {**dict.fromkeys(FIGURES, "float64"), "feasible": "bool", "joint": "int
 def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     """Read the program; items differ in payload and override.
 
-    Columns: duration and how late the arm arrives [s] (null if it does not), largest wanted motor torque over what was
-    at hand and its joint, largest distance of the tool from its wish [m].
+    Columns: duration and how late the arm arrives [s] (null if it does not, or the drive would stop before), largest
+    motor torque that the plan itself takes over what there is and its joint, largest distance of the tool from its
+    wish [m], up to a stop of the drive.
     """
     s = settings_of(plan, DEFAULTS)
     if not s["program"]:
@@ -58,10 +61,12 @@ def start(plan: CampaignPlan, prepared: bytes) -> Rows:
         mass, faster = (a + x * (b - a) for x, (a, b) in ((u, s["payload"]), (v, s["override"])))
         load_ = Payload(mass, np.array(s["payload_at"])) if mass > 0.0 else None
         options: dict[str, Any] = {"override": faster, "payload": load_, "start_q": s["start"], "rule": s["rule"]}
+        options["tracking"] = s["tracking"]
         run = run_program(robot, program, s["cycle"], **options)
-        use, (wished, got) = run.motors.torque_use.max(axis=0), run.tool_positions
+        use, (wished, got) = run.wished.torque_use.max(axis=0), run.tool_positions
         late, off = run.late if np.isfinite(run.late) else None, np.linalg.norm(wished - got, axis=1).max()
-        values = (mass, faster, float(run.motors.time[-1]), late, float(use.max()), float(off))
+        ends = run.motors if run.trip is None else run.wished
+        values = (mass, faster, float(ends.time[-1]), late, float(use.max()), float(off))
         return {**dict(zip(FIGURES, values, strict=True)), "feasible": run.feasible, "joint": int(np.argmax(use))}
 
     return one_by_one(row, SCHEMA)
@@ -74,4 +79,4 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
     return {"program": [good, *({"figure": f"{n} {q:g}", **quantile(x, q)._asdict()} for n, q, x in medians)]}
 
 
-KIND = Kind("programs", SCHEMA, start, chunk=50, summary=summary)
+KIND = Kind("programs", SCHEMA, start, version=2, chunk=50, summary=summary)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the motors make of a program (001, Algorithm 1): the cycle, runs of it, what would work, the monitor."""
+"""What the motors make of a program: tracking laws, Algorithm 1 of 001, runs of them, what would work, the monitor."""
 
+from armwright.programs.motors.drive_law import TrackingGains, TrackingLaw, Trips
+from armwright.programs.motors.drive_loop import Tracked, Trip, follow
 from armwright.programs.motors.motor_cycle import RULES, Algorithm, find_rule, point_mass
 from armwright.programs.motors.motor_demand import Demand
 from armwright.programs.motors.motor_limits import Drives, drives_of
-from armwright.programs.motors.motor_loop import cycle_kernel, cycle_plan, run_motors, run_variants
+from armwright.programs.motors.motor_loop import cycle_kernel, cycle_plan, run_motors, run_printed, run_variants
 from armwright.programs.motors.motor_monitor import (
     MotorMonitor,
     MotorSample,
@@ -32,16 +34,23 @@ __all__ = [
     "MoveSummary",
     "Override",
     "Reading",
+    "Tracked",
+    "TrackingGains",
+    "TrackingLaw",
+    "Trip",
+    "Trips",
     "by_move",
     "cycle_kernel",
     "cycle_plan",
     "drives_of",
     "feasible_override",
     "find_rule",
+    "follow",
     "largest_payload",
     "needed_motors",
     "point_mass",
     "run_motors",
+    "run_printed",
     "run_variants",
     "samples_of_demand",
     "samples_of_recording",

@@ -20,6 +20,8 @@ from armwright.graph.kernel import Kernel, make_kernel
 from armwright.graph.loop import CompiledLoop
 from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.traced_program import TracedProgram, trace
+from armwright.programs.motors.drive_law import ALGORITHM_1, Trips
+from armwright.programs.motors.drive_loop import ARRIVED, Tracked, Trip, cut
 from armwright.programs.motors.motor_cycle import SIZE, Algorithm, Cycle, MotorState, Rule, cycle, find_rule
 from armwright.programs.motors.motor_demand import Demand, fits
 from armwright.programs.motors.motor_limits import Basis, Drives, drives_of
@@ -235,6 +237,46 @@ def run_variants(
     return out
 
 
+def run_printed(
+    robot: Robot,
+    demand: Demand,
+    rule: str | Rule = "full",
+    *,
+    basis: Basis = "motors",
+    trips: Trips | None = None,
+    catch_up: bool = False,
+) -> Tracked:
+    """Run Algorithm 1 as 001 prints it, with the planner's speed, up to the cycle in which a drive would stop.
+
+    Example:
+        >>> run_printed(robot, demand, basis="joints").trip  # None, or when the drive would stop
+    """
+    chosen = Algorithm(rule=find_rule(rule), catch_up=catch_up)
+    drives, record = _lanes(robot, [fits(demand, robot)], 1, chosen, basis, {}, Cycle._fields, finite=False)
+    bounds = trips or Trips()
+    whole = _result(robot, drives, demand, record[0], chosen)
+    lag, speed = np.abs(whole.lag), whole.speed_use
+    with np.errstate(invalid="ignore"):
+        fine = ((lag <= bounds.lag) & (speed <= bounds.speed)).all(axis=1)
+    if fine.all():
+        late = 0.0 if lag[-1].max() <= ARRIVED else float("inf")
+        return Tracked(ALGORITHM_1, None, whole, lag.max(axis=0), speed.max(axis=0), None, late)
+    first = int(np.argmin(fine))
+    cycles = max(1, first)
+    rows = record[0][:cycles].copy()
+    if first == 0:  # a run has one cycle at least: here the arm stands where it was, nothing is told of the trip's own
+        rows[:] = 0.0
+        rows[:, : robot.n] = demand.q[0]
+        rows[:, Cycle._fields.index("limit") * robot.n :][:, : robot.n] = drives.torque_at(np.zeros(robot.n))
+    run = _result(robot, drives, cut(demand, cycles), rows, chosen)
+    shares = np.nan_to_num(np.stack([lag[first] / bounds.lag, speed[first] / bounds.speed]), nan=np.inf)
+    kind, joint = np.unravel_index(int(np.argmax(shares)), shares.shape)
+    cause, bound = (("lag", bounds.lag), ("speed", bounds.speed))[int(kind)]
+    trip = Trip(first * demand.dt, first, int(joint), cause, float(shares[kind, joint] * bound), bound)
+    most = (np.abs(run.lag).max(axis=0), run.speed_use.max(axis=0))
+    return Tracked(ALGORITHM_1, None, run, *most, trip, float("inf"))
+
+
 def run_columns(
     robot: Robot, demands: Sequence[Demand], algorithm: Algorithm, basis: Basis, keep: tuple[str, ...]
 ) -> list[Any]:
@@ -256,8 +298,13 @@ def _lanes(
     basis: Basis,
     factors: dict[str, Any],
     keep: tuple[str, ...],
+    *,
+    finite: bool = True,
 ) -> tuple[Drives, Any]:
-    """Run up to `VARIANTS_AT_ONCE` lanes; the record is (count, cycles of the longest, len(keep)·n)."""
+    """Run up to `VARIANTS_AT_ONCE` lanes; the record is (count, cycles of the longest, len(keep)·n).
+
+    Where an arm's state is no longer finite it is refused, or with `finite` False its later cycles are NaN.
+    """
     cycles = max(demand.cycles for demand in demands)
     longest = [demand if demand.cycles == cycles else demand.held(cycles - demand.cycles) for demand in demands]
     set_inputs = tuple(
@@ -276,7 +323,7 @@ def _lanes(
         record, outcomes = loop.run(cycles, lanes=np.stack(tables))
     else:
         record, outcomes = loop.run(cycles, shared=tables[0])
-    if broken := [outcome.ticks for outcome in outcomes if outcome.reason != "end"]:
+    if (broken := [outcome.ticks for outcome in outcomes if outcome.reason != "end"]) and finite:
         first, dt = min(broken), demands[0].dt
         raise SimulationError(f"motors: the arm's state is not finite from cycle {first} on ({first * dt:g} s)")
     return plan.drives, record

@@ -43,11 +43,14 @@ class Deviation(NamedTuple):
         position: from the wished place of that moment [m].
         angle: from the wished orientation of that moment [rad].
         path: from the wished path, whenever it is reached [m]: zero for an arm that is merely late.
+        behind: how late it is [m]: length of the path from the place of it that is nearest to the tool to the wished
+            place of that moment.
     """
 
     position: Array
     angle: Array
     path: Array
+    behind: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +65,8 @@ class MotorRun:
         torque, wanted: (T, n) motor torques applied, and those that the wish would have taken [N m].
         limit: (T, n) torque that was at hand [N m].
         saturated, clipped: (T, n) where a motor was at its torque limit; where a wished speed was cut.
+        before: position and speed (T, n) each where the forces of `torque` and `qdd` were taken, if that is not the
+            beginning of the cycle: a drive's last step of it.
     """
 
     robot: Robot
@@ -77,6 +82,7 @@ class MotorRun:
     limit: Array
     saturated: Flags
     clipped: Flags
+    before: tuple[Array, Array] | None = None
 
     @property
     def time(self) -> Array:
@@ -132,7 +138,9 @@ class MotorRun:
 
     @cached_property
     def starts(self) -> tuple[Array, Array]:
-        """Return (T, n) position and speed at the beginning of each cycle, where its forces are taken."""
+        """Return (T, n) position and speed where the forces of each cycle are taken: at its beginning."""
+        if self.before is not None:
+            return self.before
         return (
             np.concatenate([self.demand.q[:1], self.q[:-1]]),
             np.concatenate([np.zeros((1, self.robot.n)), self.qd[:-1]]),
@@ -169,7 +177,7 @@ class MotorRun:
         axis = np.stack([turn[:, 2, 1] - turn[:, 1, 2], turn[:, 0, 2] - turn[:, 2, 0], turn[:, 1, 0] - turn[:, 0, 1]])
         angle = np.arctan2(np.linalg.norm(axis, axis=0), np.trace(turn, axis1=1, axis2=2) - 1.0)
         position = np.linalg.norm(got[:, :3, 3] - there[:, :3, 3], axis=1)
-        return Deviation(position, angle, _from_path(got[:, :3, 3], before[:, :3, 3], there[:, :3, 3], position))
+        return Deviation(position, angle, *_from_path(got[:, :3, 3], before[:, :3, 3], there[:, :3, 3], position))
 
 
 def loaded_robot(robot: Robot, payload: Array) -> Robot:
@@ -178,22 +186,27 @@ def loaded_robot(robot: Robot, payload: Array) -> Robot:
     return robot.with_payload(m, (x, y, z), [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) if m else robot
 
 
-def _from_path(points: Array, starts: Array, ends: Array, far: Array) -> Array:
-    """Return the distance (T,) of points from the straight pieces starts–ends, each (T, 3), near the same moment."""
-    best = far.copy()
-    cycles = len(points)
+def _from_path(points: Array, starts: Array, ends: Array, far: Array) -> tuple[Array, Array]:
+    """Return how far (T,) points are from the straight pieces starts–ends, each (T, 3), and behind along them [m]."""
+    best, cycles = far.copy(), len(points)
+    length = np.linalg.norm(ends - starts, axis=1)
+    travelled = np.cumsum(length)  # at the end of each piece
+    nearest_at = travelled.copy()
     late = np.flatnonzero(far > 1e-12)
-    for step in range(-NEIGHBOUR_CYCLES, NEIGHBOUR_CYCLES + 1):
+    for step in sorted(range(-NEIGHBOUR_CYCLES, NEIGHBOUR_CYCLES + 1), key=abs):  # of equal places the one nearest now
         rows = late[(late + step >= 0) & (late + step < cycles)]
         if not rows.size:
             continue
-        a, b = starts[rows + step], ends[rows + step]
-        along = b - a
-        length = np.einsum("ki,ki->k", along, along)
-        share = np.einsum("ki,ki->k", points[rows] - a, along) / np.where(length > 0.0, length, 1.0)
-        nearest = a + np.clip(share, 0.0, 1.0)[:, None] * along
-        best[rows] = np.minimum(best[rows], np.linalg.norm(points[rows] - nearest, axis=1))
-    return np.asarray(best)
+        piece = rows + step
+        a, along, size = starts[piece], ends[piece] - starts[piece], length[piece]
+        share = np.einsum("ki,ki->k", points[rows] - a, along) / np.where(size > 0.0, size, 1.0) ** 2
+        share = np.clip(share, 0.0, 1.0)
+        distance = np.linalg.norm(points[rows] - a - share[:, None] * along, axis=1)
+        nearer = distance < best[rows]
+        better = rows[nearer]
+        best[better] = distance[nearer]
+        nearest_at[better] = travelled[piece[nearer]] - (1.0 - share[nearer]) * size[nearer]
+    return best, np.maximum(0.0, travelled - nearest_at)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a motor could not follow, and what would work instead: the questions that a program's run answers on demand.
+"""Where a plan asks too much, and what would work instead: the questions that a program's run answers on demand.
 
-`events_of` finds where, when and why a motor could not follow: runs of flagged cycles, each with what its torque was
+`events_of` finds where, when and why a motor cannot follow: runs of flagged cycles, each with what its torque was
 wanted for. `what_works` finds how fast, with which load and with which motors the program runs as it was meant.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from armwright.dynamics.actuator_side import joint_side
 from armwright.errors import InputError, ProgramError
+from armwright.kinematics import fk
 from armwright.programs.motors import Override, feasible_override, largest_payload, needed_motors, sensitivity
 from armwright.programs.motors.motor_run import loaded_robot
 from armwright.programs.motors.what_works import LOOKS_PER_ROUND, flagged_any, least_flagged, sensitivity_to_cycle
@@ -26,7 +27,7 @@ from armwright.robot.tree import tree_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from armwright.programs.motors import Demand, MotorRun
+    from armwright.programs.motors import Demand, MotorRun, Trip
     from armwright.programs.outcome.program_run import ProgramRun
     from armwright.types import Array
 
@@ -34,9 +35,9 @@ EVENT_GAP_CYCLES = 3  # cycles without a flag that still belong to one event: mo
 
 
 def events_of(outcome: ProgramRun) -> tuple[MotorEvent, ...]:
-    """Return the events of a run in order of time."""
-    run = outcome.motors
-    found = []
+    """Return where the plan itself asks too much, and where the drive would stop, in order of time."""
+    run = outcome.wished
+    found = [] if outcome.trip is None else [_trip_event(outcome, outcome.trip)]
     for j in range(run.robot.n):
         for first, last in _stretches(run.saturated[:, j]):
             found.append(_torque_event(outcome, j, first, last))
@@ -55,56 +56,50 @@ def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def _torque_event(outcome: ProgramRun, j: int, first: int, last: int) -> MotorEvent:
-    stretch = slice(first, last + 1)
-    wished = outcome.wished.torque_use[stretch, j]
-    own = bool(wished.max() > 1.0)  # the program itself asks too much; else the arm only makes up for another event
-    run = outcome.wished if own else outcome.motors
+    stretch, run = slice(first, last + 1), outcome.wished
     worst = first + int(np.argmax(run.torque_use[stretch, j]))
     return MotorEvent(
         cause="torque",
         asked=float(run.wanted[worst, j]),
         limit=float(run.limit[worst, j]),
         parts={name: float(value[j]) for name, value in torque_parts(run, worst).items()},
-        cycles=int(outcome.motors.saturated[stretch, j].sum()),
-        catching_up=not own,
+        cycles=int(run.saturated[stretch, j].sum()),
         **_common(outcome, j, first, last, worst),
     )
 
 
 def _speed_event(outcome: ProgramRun, j: int, first: int, last: int) -> MotorEvent:
-    stretch = slice(first, last + 1)
-    use = outcome.wished.speed_use[stretch, j]
-    own = bool(use.max() > 1.0)
+    stretch, run = slice(first, last + 1), outcome.wished
+    use = run.speed_use[stretch, j]
     worst = first + int(np.argmax(use))
-    if own:
-        asked = float(outcome.wished.qd[worst, j])
-        limit = abs(asked) / float(use.max())
-    else:
-        run = outcome.motors
-        rates = (run.demand.q[1:] - run.starts[0])[stretch] / run.demand.dt
-        worst = first + int(np.argmax(np.abs(rates[:, j])))
-        asked = float(rates[worst - first, j])
-        limit = float(abs(run.drives.within_speeds(rates[worst - first])[j]))
+    asked = float(run.qd[worst, j])
     return MotorEvent(
         cause="speed",
         asked=asked,
-        limit=limit,
+        limit=abs(asked) / float(use.max()),
         parts={},
-        cycles=int(outcome.motors.clipped[stretch, j].sum()),
-        catching_up=not own,
+        cycles=int(run.clipped[stretch, j].sum()),
         **_common(outcome, j, first, last, worst),
     )
 
 
+def _trip_event(outcome: ProgramRun, trip: Trip) -> MotorEvent:
+    at = min(trip.cycle, outcome.demand.cycles - 1)
+    common = {**_common(outcome, trip.joint, at, at, at), "start": trip.time, "end": trip.time, "worst": trip.time}
+    return MotorEvent(cause="trip", asked=trip.value, limit=trip.limit, parts={}, cycles=1, **common)
+
+
 def _common(outcome: ProgramRun, j: int, first: int, last: int, worst: int) -> dict[str, Any]:
-    dt = outcome.motors.demand.dt
+    run = outcome.wished
+    tool = np.eye(4) if run.demand.tool is None else run.demand.tool[worst]
+    dt = run.demand.dt
     return {
         "joint": j,
-        "move": int(outcome.motors.demand.moves[worst]),
+        "move": int(run.demand.moves[worst]),
         "start": first * dt,
         "end": (last + 1) * dt,
         "worst": worst * dt,
-        "place": outcome.tool_positions[0][worst],
+        "place": (fk(outcome.robot, run.demand.q[worst + 1]) @ tool)[:3, 3],
     }
 
 

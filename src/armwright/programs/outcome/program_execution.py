@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`run_program`: from a program to what its motors make of it, in one call: plan, demand, Algorithm 1 (001).
+"""`run_program`: from a program to what its motors make of it, in one call: plan, demand, a law that follows it.
 
 `basis_of` decides what can be checked: the motors, the efforts of the joints, or joint speeds alone. `Demands` turns a
 plan into positions, loads and tools of every cycle. `run_program` puts them together.
@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from armwright.arguments import names_culprit
+from armwright.choices import TRACKINGS
 from armwright.errors import InputError
 from armwright.programs.gaps import bridged
 from armwright.programs.legs import tool_of
-from armwright.programs.motors import Demand, find_rule, run_motors
+from armwright.programs.motors import Demand, find_rule, follow, run_printed
+from armwright.programs.motors.drive_law import AXES, DRIVE
 from armwright.programs.motors.motor_cycle import point_mass
 from armwright.programs.motors.motor_limits import Basis
 from armwright.programs.outcome.program_certainty import torques_usable
@@ -29,7 +31,6 @@ from armwright.programs.timing import flange_wrench
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from armwright.programs.motors import MotorRun
     from armwright.programs.motors.motor_cycle import Rule
     from armwright.programs.program import Payload, Program
     from armwright.programs.program_plan import Law, ProgramPlan
@@ -154,16 +155,13 @@ def sampled(plan: ProgramPlan, cycle: float) -> ProgramPlan:
     return replace(plan, cycle=cycle, t=t, q=q, qd=qd, qdd=qdd, move=move)
 
 
-ARRIVED = 1e-9  # [rad or m]
-ARRIVAL_SECONDS = 2.0  # [s] in which an arm that fell behind may still arrive
-
-
 @names_culprit
 def run_program(
     robot: Robot,
     program: Program | str | Path,
     cycle: float = 0.01,
     *,
+    tracking: str = "drive",
     rule: str | Rule = "full",
     basis: Basis | None = None,
     override: float = 1.0,
@@ -177,13 +175,18 @@ def run_program(
     keep_acceleration: bool = False,
     jerk: float | None = None,
 ) -> ProgramRun:
-    """Plan a program and run it cycle by cycle through what the motors can do (001, Algorithm 1).
+    """Plan a program, judge the plan by what motors and joints can do, and follow it with what they have.
+
+    Three answers: the plan itself decides whether it is feasible (`wished`); a bounded tracking law says what the arm
+    does (`tracked`); and the largest override that keeps the limits (`override`).
 
     Args:
         robot: the arm.
         program: a `Program`, or a file or text that `read_program` reads.
         cycle: length of a controller cycle Δt [s].
-        rule: what happens at a torque limit: "full" or "partitioned" (see `programs.motors`).
+        tracking: how the drives follow a plan that asks more than they have, a name of `choices.TRACKINGS`: "drive",
+            "axes" or "algorithm-1" (001, as printed). It never decides whether the program is feasible.
+        rule: of "algorithm-1" only: what happens at a torque limit, "full" or "partitioned" (see `programs.motors`).
         basis: "motors", "joints" (efforts) or "speeds"; default the first for which the sheet has the data.
         override: factor on the planned speed of everything but the waits.
         payload: what the arm carries in moves that do not say.
@@ -205,6 +208,9 @@ def run_program(
         >>> run_program(aw.load("ur5"), "examples/programs/ur5_pick.script").verdict
     """
     find_rule(rule)
+    tracker = TRACKINGS.find(tracking, lambda names: InputError(f"tracking: expected {names}, got {tracking!r}"))
+    if rule != "full" and not tracker.printed:
+        raise InputError(f"rule: {rule!r} is a rule of Algorithm 1; give tracking='algorithm-1' with it")
     if isinstance(program, str | Path):
         program = read_program(program)
     program = bridged(program)
@@ -226,16 +232,12 @@ def run_program(
         jerk=jerk,
     )
     demand = demand_of(plan)
-    settings = {"rule": rule if isinstance(rule, str) else rule.__name__, "cycle": cycle, "override": override}
-
-    def done(wish: Demand) -> MotorRun:
-        return run_motors(robot, wish, rule, basis=chosen)
-
-    run = done(demand)
-    if not np.abs(run.lag[-1]).max() > ARRIVED:
-        return ProgramRun(plan, run, settings, 0.0)
-    hold = int(np.ceil(ARRIVAL_SECONDS / cycle))
-    behind = np.abs(done(demand.held(hold)).lag[demand.cycles :]).max(axis=1) > ARRIVED
-    more = hold if behind[-1] else int(np.flatnonzero(behind)[-1]) + 2 if behind.any() else 1
-    late = float("inf") if behind[-1] else more * cycle
-    return ProgramRun(plan, done(demand.held(more)), settings, late)
+    if tracker.printed:
+        tracked = [run_printed(robot, demand, rule, basis=chosen)]
+    else:
+        both = (tracker, AXES if tracker is DRIVE else DRIVE)
+        tracked = follow(robot, demand, lambda t: plan.at(t)[:3], both, basis=chosen)
+    settings = {"tracking": tracking, "cycle": cycle, "override": override}
+    if tracker.printed:
+        settings["rule"] = rule if isinstance(rule, str) else rule.__name__
+    return ProgramRun(plan, settings, tuple(tracked))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a program's run: torque over speed, with and without Algorithm 1, the path, tool speed, reactions."""
+"""Pictures of a program's run: torque over speed, asked and done, the path, tool speed, reactions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _every(count: int) -> slice:
 
 def torque_speed(outcome: ProgramRun) -> Figure:
     """Draw one panel per motor: what was asked and given over the motor's speed, and the box of its limits."""
-    run, wished, n = outcome.motors, outcome.wished, outcome.robot.n
+    run, wished, n = outcome.motors, outcome.beside, outcome.robot.n
     columns = min(n, 3)
     rows = -(-n // columns)
     figure = _figure(2.4 * rows)
@@ -115,7 +115,7 @@ def _box(axes: Axes, run: MotorRun, j: int) -> None:
 
 
 def _overlay(outcome: ProgramRun, what: list[tuple[str, Array, Array, Array | None]]) -> Figure:
-    """Draw one row per joint and one column per quantity: with Algorithm 1 over without."""
+    """Draw one row per joint and one column per quantity: what happens over what is asked."""
     n, run = outcome.robot.n, outcome.motors
     figure = _figure(1.25 * n + 0.5)
     panels = figure.subplots(n, len(what), squeeze=False, sharex=True)
@@ -123,8 +123,8 @@ def _overlay(outcome: ProgramRun, what: list[tuple[str, Array, Array, Array | No
     for row, joint in enumerate(outcome.robot.joints):
         for column, (label, without, with_it, limit) in enumerate(what):
             axes = panels[row, column]
-            axes.plot(run.time[some], without[some, row], color=WITHOUT, lw=1.6, label="without (asked)")
-            axes.plot(run.time[some], with_it[some, row], color=WITH, lw=0.9, label="with Algorithm 1")
+            axes.plot(run.time[some], without[some, row], color=WITHOUT, lw=1.6, label="asked")
+            axes.plot(run.time[some], with_it[some, row], color=WITH, lw=0.9, label="done")
             if (
                 limit is not None
                 and np.isfinite(limit[:, row]).all()
@@ -143,8 +143,8 @@ def _overlay(outcome: ProgramRun, what: list[tuple[str, Array, Array, Array | No
 
 
 def torques(outcome: ProgramRun) -> Figure:
-    """Draw motor torques and joint accelerations with and without Algorithm 1 (001, Fig. A6)."""
-    run, wished = outcome.motors, outcome.wished
+    """Draw motor torques and joint accelerations, asked and done (as 001, Fig. A6)."""
+    run, wished = outcome.motors, outcome.beside
     motor = "motor torque [N·m]" if outcome.basis == "motors" else "joint torque [N·m]"
     return _overlay(
         outcome,
@@ -156,8 +156,8 @@ def torques(outcome: ProgramRun) -> Figure:
 
 
 def speeds(outcome: ProgramRun) -> Figure:
-    """Draw joint speeds and positions with and without Algorithm 1 (001, Fig. A7)."""
-    run, wished = outcome.motors, outcome.wished
+    """Draw joint speeds and positions, asked and done (as 001, Fig. A7)."""
+    run, wished = outcome.motors, outcome.beside
     limit = np.broadcast_to(run.drives.speed, run.qd.shape)
     return _overlay(
         outcome,
@@ -182,7 +182,7 @@ def path(outcome: ProgramRun) -> Figure:
     scene = Scene(axes, arms, camera, wished)
     for k in range(len(chosen)):
         scene.ghost(one(arms, k), 0.25)
-    use = np.maximum(outcome.wished.torque_use, outcome.wished.speed_use).max(axis=1)
+    use = np.maximum(outcome.beside.torque_use, outcome.beside.speed_use).max(axis=1)
     flat, real = camera.project(wished)[:, :2], camera.project(got)[:, :2]
     pieces = np.stack([flat[:-1], flat[1:]], axis=1)
     norm = colors.Normalize(0.0, 1.0)
@@ -215,7 +215,7 @@ def tool_speed(outcome: ProgramRun) -> Figure:
     some = _every(run.demand.cycles)
     for values, colour, width, label in ((steps[0], WITHOUT, 1.8, "asked"), (steps[1], WITH, 1.0, "achieved")):
         axes.plot(length[some], (values / run.demand.dt)[some], color=colour, lw=width, label=label)
-    flagged = (run.saturated | run.clipped).any(axis=1)
+    flagged = (outcome.beside.saturated | outcome.beside.clipped).any(axis=1)
     if flagged.any():
         axes.plot(length[flagged], np.zeros(int(flagged.sum())), "|", color=LIMIT, ms=9, label="a motor cannot follow")
     changes = np.flatnonzero(np.diff(run.demand.moves)) + 1

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.programs.outcome.program_pictures import VIEWS, png, with_program_tool
+from armwright.programs.outcome.program_tracking import TRACKING_HEADS, tracking_cells, tracking_words
 from armwright.programs.outcome.program_words import (
     EVENT_HEADS,
     MOTOR_HEADS,
@@ -43,7 +44,7 @@ def program_stage(outcome: ProgramRun, title: str = "") -> ReplayStage:
     """Return what a page replays of a program: what the arm does, its motors, where they cannot follow."""
     run, robot = outcome.motors, outcome.robot
     names = tuple(joint.name for joint in robot.joints)
-    use = 100.0 * np.maximum(outcome.wished.torque_use, outcome.wished.speed_use)
+    use = 100.0 * np.maximum(outcome.beside.torque_use, outcome.beside.speed_use)
     what = "motor" if outcome.basis == "motors" else "joint"
     slides = any(joint.kind == "prismatic" for joint in robot.joints)
     plots = (
@@ -72,8 +73,16 @@ def _first(values: Array) -> Array:
 def _events(outcome: ProgramRun) -> tuple[RecordedEvent, ...]:
     """Return the begin of every move, and where a motor cannot follow; the latter first if there are too many."""
     names = [joint.name for joint in outcome.robot.joints]
-    cannot = [RecordedEvent(e.start, f"{names[e.joint]}: {e.cause} beyond its limit") for e in outcome.events]
-    moves = [RecordedEvent(part.start, f"move {part.move + 1}") for part in outcome.plan.moves]
+    end = float(outcome.motors.time[-1])  # nothing is shown after a trip
+    cannot = [
+        RecordedEvent(
+            min(e.start, end),
+            "the drive would stop here" if e.cause == "trip" else f"{names[e.joint]}: {e.cause} beyond its limit",
+        )
+        for e in outcome.events
+        if e.start <= end or e.cause == "trip"
+    ]
+    moves = [RecordedEvent(part.start, f"move {part.move + 1}") for part in outcome.plan.moves if part.start <= end]
     return tuple(sorted((cannot + moves)[:MOST_EVENTS], key=lambda event: event.time))
 
 
@@ -93,12 +102,12 @@ TITLES = {
         "What every motor is asked for and gives, over its speed, in the box of its limits.",
     ),
     "torques": (
-        "With and without Algorithm 1: torques and accelerations",
-        "What the program asks (without) and what the motors can do (with Algorithm 1); dashed: limits (001, Fig. A6).",
+        "Asked and done: torques and accelerations",
+        "What the program asks and what the motors do under the tracking law; dashed: limits (as 001, Fig. A6).",
     ),
     "motion": (
-        "With and without Algorithm 1: speeds and positions",
-        "The same for the motion of the joints (001, Fig. A7).",
+        "Asked and done: speeds and positions",
+        "The same for the motion of the joints (as 001, Fig. A7).",
     ),
     "reactions": ("Reactions", "Force and moment through every joint, with the accelerations that happen."),
 }
@@ -128,6 +137,7 @@ def program_report(
     for words in push_words(outcome):
         page.paragraph(words)
     page.section("What would work").listed(outcome.advice)
+    page.section("What the arm does").table(TRACKING_HEADS, tracking_cells(outcome)).paragraph(tracking_words(outcome))
     rows = [move_cells(outcome, move, 60) for move in outcome.moves[:MOST_REPORT_ROWS]]
     _shortened(page.section("Moves").table(MOVE_HEADS, rows, "named"), len(outcome.moves), "moves")
     if outcome.events:
@@ -157,11 +167,11 @@ def program_report(
 
 
 def _cards(outcome: ProgramRun) -> list[tuple[str, str]]:
-    run, works = outcome.motors, outcome.works
-    flagged = int((run.saturated | run.clipped).any(axis=1).sum())
+    run, works, plan = outcome.motors, outcome.works, outcome.wished
+    flagged = int((plan.saturated | plan.clipped).any(axis=1).sum())
     return [
         ("duration as planned", f"{outcome.plan.duration:.3f} s"),
-        ("flagged cycles", f"{flagged} of {run.demand.cycles}"),
+        ("flagged cycles", f"{flagged} of {plan.demand.cycles}"),
         ("feasible override", override_cell(works.override.program)),
         ("time-optimal", "–" if works.fastest is None else f"{works.fastest:.3f} s"),
         ("from the path", f"{tidy(1e3 * run.deviation.path.max())} mm"),

@@ -21,7 +21,7 @@ from armwright.programs.program import Duration
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from armwright.programs.motors import Demand, MotorRun, MoveSummary, Override
+    from armwright.programs.motors import Demand, MotorRun, MoveSummary, Override, Tracked, Trip
     from armwright.programs.motors.motor_limits import Basis
     from armwright.programs.motors.what_works import Needed, Sensitivity
     from armwright.programs.outcome.program_certainty import Answer
@@ -38,20 +38,18 @@ class MotorEvent:
 
     Attributes:
         joint: index of the joint that the motor mainly drives.
-        cause: "torque" or "speed".
+        cause: "torque" or "speed", which the plan itself asks too much of; or "trip": the drive would stop here.
         move: index of the move in the program.
         start, end: [s]. cycles: how many of them were flagged.
         asked, limit: what the program asks at the worst cycle, and what there is: torque of the motor [N m] or speed of
-            the joint [rad/s, m/s].
+            the joint [rad/s, m/s]. Of a trip, the lag [rad, m] or the speed over its limit, and the bound of it.
         worst: time of that cycle [s]. place: (3,) wished tool position there, base frame [m].
-        catching_up: the program itself asks no more than there is; the arm only makes up for what it missed before, and
-            `asked` is what that would take at once.
         parts: for torques, what the worst cycle's torque was for [N m]: acceleration, gravity, motion (Coriolis and
             centrifugal forces), world (the wrench on the tool), friction; they sum up to what was asked.
     """
 
     joint: int
-    cause: Literal["torque", "speed"]
+    cause: Literal["torque", "speed", "trip"]
     move: int
     start: float
     end: float
@@ -60,7 +58,6 @@ class MotorEvent:
     limit: float
     worst: float
     place: Array
-    catching_up: bool
     parts: dict[str, float]
 
     @property
@@ -82,11 +79,13 @@ class MoveOutcome:
     Attributes:
         number: 1 for the first move of the program. line, text, kind: as it was read.
         start, duration: as planned [s]. length: of the tool's path [m].
-        summary: of its cycles; None for a wait, or a move that was left out or is shorter than a cycle.
+        summary: of what the arm does in its cycles; None for a wait, for a move that was left out or is shorter than a
+            cycle, and after a trip.
         limiting: index of the joint whose motor the program, followed exactly, would use most; None without cycles.
         cause: "torque" or "speed", whichever would be used more.
         use: how much of it; above 1 the motor cannot follow.
         override: factor on the program's speed up to which this move is not flagged; None without cycles.
+        flagged: cycles in which the plan asks too much torque plus those of too much speed, summed over the joints.
     """
 
     number: int
@@ -101,11 +100,7 @@ class MoveOutcome:
     cause: str
     use: float
     override: float | None
-
-    @property
-    def flagged(self) -> int:
-        """Return the cycles at a torque limit plus those in which a speed was cut, summed over the joints."""
-        return 0 if self.summary is None else int(self.summary.saturated.sum() + self.summary.clipped.sum())
+    flagged: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,11 +137,13 @@ class WhatWorks:
 def moves_of(outcome: ProgramRun) -> tuple[MoveOutcome, ...]:
     """Return one row per move, in the program's order."""
     here = set(np.unique(outcome.motors.demand.moves).tolist())
+    planned_here = set(np.unique(outcome.demand.moves).tolist())
     rows = []
     for k, (move, planned) in enumerate(zip(outcome.program.moves, outcome.plan.moves, strict=True)):
         summary = summarise(outcome.motors, k) if k in here else None
+        asked = k in planned_here
         wait = move.speed.seconds if move.kind == "wait" and isinstance(move.speed, Duration) else None
-        limiting, cause, use = (None, "", 0.0) if summary is None else limit_of(outcome.wished, k)
+        limiting, cause, use = limit_of(outcome.wished, k) if asked else (None, "", 0.0)
         rows.append(
             MoveOutcome(
                 number=k + 1,
@@ -160,7 +157,8 @@ def moves_of(outcome: ProgramRun) -> tuple[MoveOutcome, ...]:
                 limiting=limiting,
                 cause=cause,
                 use=use,
-                override=outcome.override.moves.get(k) if summary is not None else None,
+                override=outcome.override.moves.get(k) if asked else None,
+                flagged=int((outcome.wished.saturated | outcome.wished.clipped)[outcome.demand.moves == k].sum()),
             )
         )
     return tuple(rows)
@@ -176,20 +174,32 @@ def limit_of(run: MotorRun, move: int | None = None) -> tuple[int, str, float]:
 
 @dataclass(frozen=True, eq=False)
 class ProgramRun:
-    """A program, planned and run through Algorithm 1.
+    """A program, planned and followed.
 
     Attributes:
         plan: what the program asks for.
-        motors: what the motors make of it, cycle by cycle; where the arm falls behind, the cycles in which it catches
-            up after the end are there, too.
-        settings: how it was run: rule, cycle, override.
-        late: how long after its end the arm arrives [s]; 0 if it follows, inf if it does not within two seconds.
+        settings: how it was run: tracking, cycle, override; and the rule of Algorithm 1.
+        tracked: what the arm does under the chosen law; and under the other end of the range of laws, if it has one.
     """
 
     plan: ProgramPlan
-    motors: MotorRun
     settings: dict[str, Any]
-    late: float
+    tracked: tuple[Tracked, ...]
+
+    @property
+    def motors(self) -> MotorRun:
+        """Return what the motors make of it, cycle by cycle, up to a trip; and until the arm arrives, if it is late."""
+        return self.tracked[0].run
+
+    @property
+    def late(self) -> float:
+        """Return how long after its end the arm arrives [s]; 0 if it follows, inf if not within two seconds."""
+        return self.tracked[0].late
+
+    @property
+    def trip(self) -> Trip | None:
+        """Return where the drive would stop; None if it does not."""
+        return self.tracked[0].trip
 
     @property
     def robot(self) -> Robot:
@@ -208,8 +218,8 @@ class ProgramRun:
 
     @property
     def feasible(self) -> bool:
-        """Return whether every cycle can be done as it was meant."""
-        return self.motors.feasible
+        """Return whether the plan itself, followed exactly, keeps every limit; no tracking law decides it."""
+        return self.wished.feasible
 
     @cached_property
     def answer(self) -> Answer:
@@ -234,10 +244,25 @@ class ProgramRun:
 
     @cached_property
     def wished(self) -> MotorRun:
-        """Return the same cycles without Algorithm 1: the arm follows its wish, whatever it takes."""
+        """Return the plan itself: the arm exactly on its way, whatever it takes (inverse dynamics)."""
         from armwright.programs.motors.what_works import exact
 
-        return exact(self.robot, self.motors.demand, self.basis)[0]
+        return exact(self.robot, self.demand, self.basis)[0]
+
+    @cached_property
+    def beside(self) -> MotorRun:
+        """Return the plan itself in the cycles of `motors`: shorter after a trip, longer where the arm is late."""
+        from armwright.programs.motors.what_works import exact
+
+        same = self.motors.demand.cycles == self.demand.cycles
+        return self.wished if same else exact(self.robot, self.motors.demand, self.basis)[0]
+
+    @cached_property
+    def standing(self) -> Array:
+        """Return (T, n) what holding the arm at rest takes of every torque limit, at the beginning of each cycle."""
+        from armwright.programs.outcome.program_tracking import standing_use
+
+        return standing_use(self)
 
     @cached_property
     def events(self) -> tuple[MotorEvent, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from armwright.kinematics import jacobian
 from armwright.programs.motors import summarise
+from armwright.programs.outcome.program_tracking import answers
 from armwright.programs.program_push import pushes_in
 from armwright.recording import Recording
 from armwright.recording.signals import Signal
@@ -35,18 +36,21 @@ def figures(outcome: ProgramRun, *, works: bool = True) -> dict[str, Any]:
         "feasible": outcome.answer == "feasible",
         "answer": outcome.answer,
         "verdict": outcome.verdict,
-        "rule": outcome.settings["rule"],
+        "answers": answers(outcome),
+        "tracking": outcome.settings["tracking"],
+        "rule": outcome.settings.get("rule"),
         "cycle_s": plan.cycle,
         "override": outcome.settings["override"],
         "wrench": wrench_rows(outcome),
         "duration_s": plan.duration,
         "late_s": outcome.late,
         "cycles": run.demand.cycles,
-        "flagged_cycles": int((run.saturated | run.clipped).any(axis=1).sum()),
+        "flagged_cycles": int((outcome.wished.saturated | outcome.wished.clipped).any(axis=1).sum()),
         "deviation": {
             "position_m": float(off.position.max()),
             "angle_rad": float(off.angle.max()),
             "path_m": float(off.path.max()),
+            "behind_m": float(off.behind.max()),
         },
         "energy_j": float(run.energy.sum()),
         "regenerated_j": float(run.regenerated.sum()),
@@ -55,7 +59,7 @@ def figures(outcome: ProgramRun, *, works: bool = True) -> dict[str, Any]:
         "moves": [_move(outcome, move) for move in outcome.moves],
         "events": [
             {
-                **{name: getattr(event, name) for name in ("cause", "cycles", "asked", "limit", "use", "catching_up")},
+                **{name: getattr(event, name) for name in ("cause", "cycles", "asked", "limit", "use")},
                 "joint": outcome.robot.joints[event.joint].name,
                 "move": event.move + 1,
                 "line": plan.program.moves[event.move].line,
@@ -126,9 +130,9 @@ def motor_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
             "heat": whole.heat[j],
             "energy_j": whole.energy[j],
             "regenerated_j": whole.regenerated[j],
-            "lag": whole.lag[j],
-            "saturated_cycles": int(whole.saturated[j]),
-            "clipped_cycles": int(whole.clipped[j]),
+            "lag": float(outcome.tracked[0].lag[j]),
+            "saturated_cycles": int(outcome.wished.saturated[:, j].sum()),
+            "clipped_cycles": int(outcome.wished.clipped[:, j].sum()),
         }
         for j, joint in enumerate(outcome.robot.joints)
     ]

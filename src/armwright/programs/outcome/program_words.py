@@ -19,6 +19,7 @@ from armwright.programs.outcome.program_certainty import (
 )
 from armwright.programs.outcome.program_run import limit_of
 from armwright.programs.outcome.program_tables import COMPONENTS, motor_rows, reaction_rows, wrench_rows
+from armwright.programs.outcome.program_tracking import standing_words, tracking_words, trip_words
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import MotorEvent, MoveOutcome, ProgramRun
@@ -40,36 +41,34 @@ def tidy(value: float, digits: int = 3) -> str:
 
 
 def verdict(outcome: ProgramRun) -> str:
-    """Return whether the motors can follow; if not, which one first, where and why, and what the tool does then."""
+    """Return the three answers: whether the plan keeps the limits, what the arm makes of it, which override works.
+
+    The override of a feasible program takes some hundred runs; it stands in its advice.
+    """
     name = outcome.program.name or outcome.program.file or "the program"
     count, seconds = len(outcome.program.moves), outcome.plan.duration
     what = f"{name} ({count} move{'s' if count != 1 else ''}, {seconds:.3f} s) on {outcome.robot.name}"
     answer = answer_of(outcome)
-    if answer == "cannot be told":
-        told = open_words(outcome, what, place_words(outcome, worst_move(outcome)))
-        return f"{_as_far_as_read(outcome, with_class(outcome, told))} {_basis(outcome)}"
-    if answer == "feasible":
-        return f"{_as_far_as_read(outcome, with_class(outcome, _kept(outcome, what)))} {_basis(outcome)}"
-    first = outcome.events[0]
-    run = outcome.motors
-    flagged = (run.saturated | run.clipped).any(axis=1)
-    joints = sorted({event.joint for event in outcome.events})
+    if answer != "not feasible":
+        told = (
+            _kept(outcome, what)
+            if answer == "feasible"
+            else open_words(outcome, what, place_words(outcome, worst_move(outcome)))
+        )
+        said = _as_far_as_read(outcome, with_class(outcome, told))
+        return f"{said} {tracking_words(outcome)} {_basis(outcome)}"
+    plan = outcome.wished
+    first = next(event for event in outcome.events if event.cause != "trip")
+    flagged = (plan.saturated | plan.clipped).any(axis=1)
+    joints = sorted({event.joint for event in outcome.events if event.cause != "trip"})
     names = ", ".join(outcome.robot.joints[j].name for j in joints)
     drives = f"{LIMITS[outcome.basis]}{'s' if len(joints) > 1 else ''}"
-    off = run.deviation
-    arrives = (
-        "The arm arrives in time."
-        if outcome.late == 0.0
-        else "The arm does not arrive within two seconds after its end."
-        if math.isinf(outcome.late)
-        else f"The arm arrives {outcome.late:.3g} s late."
-    )
+    still = standing_words(outcome)
     return with_class(
         outcome,
-        f"Not feasible: {what} asks more than the {drives} of {names} can do, in {int(flagged.sum())} of "
-        f"{flagged.size} cycles. First {event_words(outcome, first)}. The tool leaves its path by up to "
-        f"{tidy(1e3 * off.path.max())} mm; at its worst it is {1e3 * off.position.max():.3g} mm and "
-        f"{np.degrees(off.angle.max()):.3g}° from where it should be. {arrives} {_basis(outcome)}",
+        f"Not feasible: {f'{still} ' if still else ''}{what} asks more than the {drives} of {names} can do, in "
+        f"{int(flagged.sum())} of {flagged.size} cycles. First {event_words(outcome, first)}. "
+        f"{tracking_words(outcome)} {_override_words(outcome)} {_basis(outcome)}",
     )
 
 
@@ -85,9 +84,10 @@ def _as_far_as_read(outcome: ProgramRun, kept: str) -> str:
 
 
 def _kept(outcome: ProgramRun, what: str) -> str:
-    k, cause, use = limit_of(outcome.motors)
-    uses = np.maximum(outcome.motors.torque_use, outcome.motors.speed_use)[:, k]
-    where = place_words(outcome, int(outcome.motors.demand.moves[int(np.argmax(uses))]))
+    plan = outcome.wished
+    k, cause, use = limit_of(plan)
+    uses = np.maximum(plan.torque_use, plan.speed_use)[:, k]
+    where = place_words(outcome, int(plan.demand.moves[int(np.argmax(uses))]))
     joint = outcome.robot.joints[k].name
     if outcome.basis == "speeds":
         return (
@@ -134,18 +134,16 @@ def event_words(outcome: ProgramRun, event: MotorEvent) -> str:
     """Return when and where a motor could not follow, and what for."""
     joint = outcome.robot.joints[event.joint]
     where = f"at {event.start:.3f} s in {place_words(outcome, event.move)}"
+    if event.cause == "trip":
+        return f"in {place_words(outcome, event.move)} {trip_words(outcome, outcome.tracked[0])}"
     if event.cause == "speed":
         unit = "rad/s" if joint.kind == "revolute" else "m/s"
         said = f"{joint.name} is asked for {abs(event.asked):.4g} {unit} and may do {event.limit:.4g}"
-        return f"{where}: {said}{_behind(event)}"
+        return f"{where}: {said}"
     said = (
         f"the {LIMITS[outcome.basis]} of {joint.name} is asked for {abs(event.asked):.4g} N·m and has {event.limit:.4g}"
     )
-    return f"{where}: {said}, mostly for {FOR[event.mostly]}{_behind(event)}"
-
-
-def _behind(event: MotorEvent) -> str:
-    return ", to catch up with what it missed before" if event.catching_up else ""
+    return f"{where}: {said}, mostly for {FOR[event.mostly]}"
 
 
 def works_words(outcome: ProgramRun) -> tuple[str, ...]:
@@ -188,7 +186,7 @@ def works_words(outcome: ProgramRun) -> tuple[str, ...]:
 
 
 def _override_words(outcome: ProgramRun) -> str:
-    found = outcome.works.override
+    found = outcome.override
     if found.program <= 0.0:
         return "At no speed is the program feasible: standing still alone asks too much somewhere on its path."
     if found.limited_by is None:
@@ -254,16 +252,24 @@ def move_cells(outcome: ProgramRun, move: MoveOutcome, width: int = 34) -> list[
     text = " ".join(move.text.split()) or move.kind
     text = text if len(text) <= width else text[: width - 1] + "…"
     head = [str(move.number), str(move.line) if move.line else "–", text]
-    if move.summary is None or move.limiting is None:
+    if move.limiting is None:
         return [*head, f"{move.duration:.3f}", *["–"] * 7]
-    off, joint = move.summary, outcome.robot.joints[move.limiting].name
+    joint = outcome.robot.joints[move.limiting].name
+    off = (
+        ["–"] * 3  # after a trip
+        if move.summary is None
+        else [
+            tidy(value)
+            for value in (1e3 * move.summary.position, math.degrees(move.summary.angle), 1e3 * move.summary.path)
+        ]
+    )
     return [
         *head,
         f"{move.duration:.3f}",
         f"{joint} {move.cause}",
         f"{100 * move.use:.1f}",
         override_cell(move.override),
-        *(tidy(value) for value in (1e3 * off.position, math.degrees(off.angle), 1e3 * off.path)),
+        *off,
         str(move.flagged) if move.flagged else "–",
     ]
 
@@ -306,6 +312,12 @@ def event_cells(outcome: ProgramRun, event: MotorEvent) -> list[str]:
     joint = outcome.robot.joints[event.joint]
     unit = "N·m" if event.cause == "torque" else "rad/s" if joint.kind == "revolute" else "m/s"
     why = FOR[event.mostly] if event.mostly else "speed"
+    if event.cause == "trip":
+        assert outcome.trip is not None
+        why = "the drive would stop here"
+        unit = (
+            "× its speed" if outcome.trip.cause == "speed" else "rad behind" if joint.kind == "revolute" else "m behind"
+        )
     return [
         f"{event.start:.3f}",
         f"{event.end:.3f}",
@@ -313,7 +325,7 @@ def event_cells(outcome: ProgramRun, event: MotorEvent) -> list[str]:
         joint.name,
         f"{abs(event.asked):.4g} {unit}",
         f"{event.limit:.4g} {unit}",
-        f"{why}{' (catching up)' if event.catching_up else ''}",
+        why,
         ", ".join(f"{1e3 * x:.0f}" for x in event.place),
     ]
 
