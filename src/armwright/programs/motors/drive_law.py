@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from armwright.dynamics.actuator_side import ActuatorSide
     from armwright.programs.motors.motor_limits import Drives
     from armwright.robot.model import Robot
-    from armwright.types import Traced
+    from armwright.types import Array, Traced
 
 STEP_SECONDS = 0.001  # [s] of a drive's loop, as most makers have it
 LEAST_BRAKING_SHARE = 0.1  # of the torque limit that counts as left for braking where gravity takes nearly all
@@ -144,7 +144,7 @@ def shared(side: ActuatorSide, qdd: Traced, limit: Traced) -> Limited:
     return Limited(s * qdd, side.u + s * moving, wanted, over)
 
 
-def _bounded(limit: Traced) -> Any:
+def _bounded(limit: Traced) -> Array:
     """Return which motors have a torque limit (n,); limits along a curve are symbols, and finite."""
     return np.array([not (isinstance(x, int | float | np.floating) and np.isinf(x)) for x in limit])
 
