@@ -65,8 +65,8 @@ def family(pid):
     parents, lines = {}, {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
-            stat = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
-            lines[int(entry)] = Path(f"/proc/{entry}/cmdline").read_text()
+            stat = Path(f"/proc/{entry}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+            lines[int(entry)] = Path(f"/proc/{entry}/cmdline").read_text(encoding="utf-8")
         except OSError:
             continue
         if stat[0] != "Z":
@@ -87,7 +87,7 @@ def left_after(pids, seconds=STAY):
 
 def _runs(pid):
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
 
@@ -102,7 +102,8 @@ def killed(folder, engine, victim, wait, scheduler=()):
     """Run, kill at a moment, resume; return (same bytes, processes left)."""
     file = folder.with_suffix(".toml")
     file.write_text(
-        f'kind = "{SLOW.kind}"\nitems = {ITEMS}\nseed = {SEED}\nchunk = {CHUNK}\n[settings]\nseconds = 0.02\n'
+        f'kind = "{SLOW.kind}"\nitems = {ITEMS}\nseed = {SEED}\nchunk = {CHUNK}\n[settings]\nseconds = 0.02\n',
+        encoding="utf-8",
     )
     at = ("--scheduler", *scheduler[1:]) if scheduler else ()
     run = command("run", file, "--engine", engine, "--workers", 2, *at)
@@ -141,9 +142,9 @@ def scheduler_and_worker(place):
     line += ["--protocol", "tls://", "--tls-ca-file", cert, "--tls-cert", cert, "--tls-key", key]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     scheduler = subprocess.Popen([str(Path(sys.executable).with_name(line[0])), *line[1:]], **quiet)
-    while not file.exists() or '"address"' not in file.read_text():
+    while not file.exists() or '"address"' not in file.read_text(encoding="utf-8"):
         time.sleep(0.05)
-    address = file.read_text().split('"address": "')[1].split('"')[0]
+    address = file.read_text(encoding="utf-8").split('"address": "')[1].split('"')[0]
     words = (address, "--tls-ca", cert, "--tls-cert", cert, "--tls-key", key)
     return (scheduler, *words), command("worker", *words, "--workers", 2)
 
@@ -255,8 +256,10 @@ def register(place):
     """Make the kind known to this program and to those that it starts, as an installed package would."""
     about = place / "campaign_faults-1.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: campaign-faults\nVersion: 1\n")
-    (about / "entry_points.txt").write_text(f"[armwright.kinds]\n{KIND.name} = make_campaign_faults:KIND\n")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: campaign-faults\nVersion: 1\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text(
+        f"[armwright.kinds]\n{KIND.name} = make_campaign_faults:KIND\n", encoding="utf-8"
+    )
     sys.path[:0] = [str(place), str(Path(__file__).parent)]
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
 

@@ -64,7 +64,7 @@ def stop(process: subprocess.Popen[str]) -> None:
 
 def cpu(process: subprocess.Popen[str]) -> float:
     """Seconds of processor time so far."""
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

@@ -98,7 +98,11 @@ def slow_reader() -> socket.socket:
 
 def footprint(pid: int) -> dict[str, int]:
     """Threads, open files and memory [kB] of a process."""
-    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in line)
+    status = dict(
+        line.split(":", 1)
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+        if ":" in line
+    )
     files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
     return {"threads": int(status["Threads"]), "files": files, "kB": int(status["VmRSS"].split()[0])}
 

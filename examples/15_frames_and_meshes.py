@@ -47,9 +47,9 @@ with tempfile.TemporaryDirectory() as folder:
     corners = [(x, y, z) for x in (-0.2, 0.2) for y in (-0.03, 0.03) for z in (-0.03, 0.03)]
     faces = [(1, 2, 4, 3), (5, 7, 8, 6), (1, 5, 6, 2), (3, 4, 8, 7), (1, 3, 7, 5), (2, 6, 8, 4)]
     lines = [f"v {x} {y} {z}" for x, y, z in corners] + ["f " + " ".join(map(str, face)) for face in faces]
-    Path(folder, "bar.obj").write_text("\n".join(lines))
+    Path(folder, "bar.obj").write_text("\n".join(lines), encoding="utf-8")
     file = Path(folder, "bar.urdf")
-    file.write_text(URDF)
+    file.write_text(URDF, encoding="utf-8")
     bar = aw.load(file)  # no inertia: kinematics work, dynamics say what is missing
     (fitted,) = fitted_capsules(bar, link_shapes(bar, file))
     print(f"capsule of radius {fitted.capsule.radius:.3f} m, off the mesh by at most {1000 * fitted.error:.0f} mm")

@@ -76,7 +76,10 @@ def open_regular(path: Path, most: int) -> BinaryIO:
     Raises:
         OSError: `strerror` says what was found instead, or that the file is too large.
     """
-    _check(os.stat(path), path, most)  # before opening, which some devices notice
+    try:
+        _check(os.stat(path), path, most)  # before opening, which some devices notice
+    except ValueError as error:  # a name with a NUL, or one that this locale cannot write
+        raise OSError(errno.ENOENT, "no file can have this name here", ascii(str(path))) from error
     handle = os.open(path, _FLAGS)
     try:
         found = os.fstat(handle)

@@ -211,8 +211,12 @@ def test_kill_and_resume_gives_the_bytes_of_an_undisturbed_run(victim, tmp_path)
     gate.unlink()
     script = tmp_path / "coordinator.py"
     killed = str(tmp_path / "killed")
-    script.write_text(COORDINATOR.format(kind=GOOD.kind, settings=settings, limit=PATIENCE, folder=killed))
-    run = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    script.write_text(
+        COORDINATOR.format(kind=GOOD.kind, settings=settings, limit=PATIENCE, folder=killed), encoding="utf-8"
+    )
+    run = subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
+    )
     while run.stdout.readline().strip() == "0":
         pass
     children = _children(run.pid)
@@ -236,8 +240,8 @@ def _children(pid):
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                stat = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
-                line = Path(f"/proc/{entry}/cmdline").read_text()
+                stat = Path(f"/proc/{entry}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+                line = Path(f"/proc/{entry}/cmdline").read_text(encoding="utf-8")
             except OSError:
                 continue
             if int(stat[1]) == pid and "spawn_main" in line:
@@ -255,7 +259,7 @@ def _gone(pids):
 
 def _runs(pid):
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
 
@@ -263,7 +267,7 @@ def _runs(pid):
 def test_other_arithmetic_is_noticed(tmp_path):
     store = run_campaign(GOOD, tmp_path, engine="serial", shard=(1, 5))
     head = tmp_path / "campaign.json"
-    head.write_text(head.read_text().replace(store.canary, "0" * 32))
+    head.write_text(head.read_text(encoding="utf-8").replace(store.canary, "0" * 32), encoding="utf-8")
     for engine in ("serial", "processes"):
         with pytest.raises(SimulationError, match="arithmetic differs"):
             resume_campaign(tmp_path, engine=engine, workers=1)

@@ -129,7 +129,7 @@ EVIL = "open({mark!r}, 'w').close()\nfrom support.campaign_kinds import KIND\n"
 def evil(tmp_path, monkeypatch):
     """A module that leaves a mark when it is imported; it has a kind, too."""
     mark = tmp_path / "imported"
-    (tmp_path / "evil_kinds.py").write_text(EVIL.format(mark=str(mark)))
+    (tmp_path / "evil_kinds.py").write_text(EVIL.format(mark=str(mark)), encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     yield mark
     sys.modules.pop("evil_kinds", None)
@@ -138,9 +138,9 @@ def evil(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", ["evil_kinds:KIND", "evil_kinds", "evil_kinds:", "armwright.campaigns.kind:KINDS"])
 def test_no_text_of_a_file_is_imported(kind, copy, evil, tmp_path, capsys):
     file = copy / "campaign.json"
-    head = json.loads(file.read_text())
+    head = json.loads(file.read_text(encoding="utf-8"))
     plan = CampaignPlan(kind, 6, 3, {}, chunk=2)
-    file.write_text(json.dumps(head | {"plan": plan.text(), "digest": plan.digest(1)}))
+    file.write_text(json.dumps(head | {"plan": plan.text(), "digest": plan.digest(1)}), encoding="utf-8")
     for words in (
         ("status", copy),
         ("verify", copy),
@@ -151,7 +151,7 @@ def test_no_text_of_a_file_is_imported(kind, copy, evil, tmp_path, capsys):
     ):
         assert command(["campaign", *map(str, words)]) == 2
         assert "no kind" in capsys.readouterr().err
-    (tmp_path / "c.toml").write_text(f'kind = "{kind}"\nitems = 3\n')
+    (tmp_path / "c.toml").write_text(f'kind = "{kind}"\nitems = 3\n', encoding="utf-8")
     for engine in ("serial", "processes"):
         assert (
             command(["campaign", "run", str(tmp_path / "c.toml"), "--engine", engine, "--out", str(tmp_path / "n")])
@@ -263,8 +263,8 @@ def test_pipes_are_refused_at_once(copy, tmp_path):
 def test_numbers_of_files_that_no_folder_could_hold(copy, tmp_path):
     """A billion chunks of one item would be listed for minutes, and fill the memory."""
     plan = CampaignPlan(PLAN.kind, 10**9, 3, PLAN.settings, chunk=2)
-    head = json.loads((copy / "campaign.json").read_text())
-    (copy / "campaign.json").write_text(json.dumps(head | {"plan": plan.text()}))
+    head = json.loads((copy / "campaign.json").read_text(encoding="utf-8"))
+    (copy / "campaign.json").write_text(json.dumps(head | {"plan": plan.text()}), encoding="utf-8")
     with pytest.raises(StoreError, match="chunk must be 1000 or more"):
         open_store(copy)
     with pytest.raises(StoreError, match="chunk must be 1000 or more"):

@@ -105,7 +105,9 @@ class Lab:
         plan, file = plan_at(self.place), self.place / "c.toml"
         head = f'kind = "{plan.kind}"\nitems = {plan.items}\nseed = {plan.seed}\n'
         head += f"chunk = {plan.chunk}\nlimit = {plan.limit}\n"
-        file.write_text(f"{head}[settings]\ngate = '{self.place / 'gate'}'\n'gated from' = {GATED_FROM}\n")
+        file.write_text(
+            f"{head}[settings]\ngate = '{self.place / 'gate'}'\n'gated from' = {GATED_FROM}\n", encoding="utf-8"
+        )
         return self.armwright(0, "run", file, "--engine", "dask", "--scheduler", self.address, "--json")
 
     def open_gate(self):
@@ -117,7 +119,7 @@ class Lab:
 
 def said(process):
     process.output.flush()
-    return Path(process.output.name).read_text()
+    return Path(process.output.name).read_text(encoding="utf-8")
 
 
 def wait_for(condition, process, seconds=PATIENCE):

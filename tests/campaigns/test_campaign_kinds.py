@@ -50,7 +50,7 @@ def test_the_campaign_of_the_documents_varies_with_friction(tmp_path):
 
 def test_the_commands(tmp_path, capsys):
     file = tmp_path / "many.toml"
-    file.write_text('kind = "montecarlo"\nitems = 6\nchunk = 3\n[settings]\nduration = 0.1\n')
+    file.write_text('kind = "montecarlo"\nitems = 6\nchunk = 3\n[settings]\nduration = 0.1\n', encoding="utf-8")
     assert command(["campaign", "run", str(file), "--engine", "serial", "--shard", "1/2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["chunks_left"] == 1
     assert command(["campaign", "resume", str(tmp_path / "many"), "--engine", "serial"]) == 0
@@ -69,7 +69,7 @@ def test_the_commands(tmp_path, capsys):
 def test_a_run_ends_with_how_many_items_have_no_result(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "bad.toml"
-    file.write_text('kind = "faulty"\nitems = 4\nchunk = 2\n[settings]\nraises = 3\n')
+    file.write_text('kind = "faulty"\nitems = 4\nchunk = 2\n[settings]\nraises = 3\n', encoding="utf-8")
     assert command(["campaign", "run", str(file), "--engine", "serial"]) == 0
     said = capsys.readouterr().out
     assert "items without a result in this run: 1" in said

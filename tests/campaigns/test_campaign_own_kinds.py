@@ -92,10 +92,10 @@ if __name__ == "__main__":
 
 
 def test_a_script_may_hold_its_own_kind(tmp_path):
-    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
     environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
     run = subprocess.run(
-        [sys.executable, "script.py"], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=600
+        [sys.executable, "script.py"], cwd=tmp_path, env=environ, capture_output=True, encoding="utf-8", timeout=600
     )
     assert run.stdout.strip() == "[0.0, 2.0, 4.0, 6.0]", run.stderr
 
@@ -103,7 +103,10 @@ def test_a_script_may_hold_its_own_kind(tmp_path):
 def test_plug_ins_are_found_by_name_and_checked(tmp_path, monkeypatch):
     folder, *_ = plug_in(tmp_path)
     points = tmp_path / "campaign_kinds_of_tests-1.0.dist-info" / "entry_points.txt"
-    points.write_text(points.read_text() + "wrong = support.places:ROOT\nabsent = no_such_module:KIND\n")
+    points.write_text(
+        points.read_text(encoding="utf-8") + "wrong = support.places:ROOT\nabsent = no_such_module:KIND\n",
+        encoding="utf-8",
+    )
     monkeypatch.syspath_prepend(folder)
     assert find_kind("faulty") is KIND and isinstance(find_kind("judged"), Kind)
     for name, said in (

@@ -99,7 +99,7 @@ REFUSED = [
 @pytest.mark.parametrize("sql", REFUSED, ids=lambda sql: ascii(sql[:40]))
 def test_what_is_not_one_select_of_the_rows_is_refused(sql, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "secret.csv").write_text("a\n1\n")
+    (tmp_path / "secret.csv").write_text("a\n1\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"^query: (?!query)"):
         ask(folder, sql.format(place=tmp_path) if "{place}" in sql else sql)
     assert [path.name for path in tmp_path.iterdir()] == ["secret.csv"]
@@ -110,7 +110,7 @@ def test_what_is_not_one_select_of_the_rows_is_refused(sql, folder, tmp_path, mo
 def test_the_command_ends_with_a_word_and_not_with_a_crash(sql, json_too, folder, tmp_path):
     """In a process of its own: DuckDB's logging to a file once aborted it."""
     line = [sys.executable, "-m", "armwright.cli", "campaign", "query", str(folder), sql, *["--json"][: int(json_too)]]
-    run = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, timeout=300, env=os.environ)
+    run = subprocess.run(line, capture_output=True, encoding="utf-8", cwd=tmp_path, timeout=300, env=os.environ)
     assert run.returncode == 2, run
     assert "SELECT is expected" in run.stderr or "table function" in run.stderr
     assert "Traceback" not in run.stderr

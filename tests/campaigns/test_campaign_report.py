@@ -115,7 +115,7 @@ def test_plain_connections_need_the_option_that_says_so(host):
 def test_certificates_are_asked_for_and_looked_for(tmp_path, capsys):
     pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
     here = tmp_path / "ca.pem"
-    here.write_text("no certificate")
+    here.write_text("no certificate", encoding="utf-8")
     assert security_of("tcp://127.0.0.1:1", None, None, None) is None
     for given, said in (
         ((None, None, None), "TLS needs --tls-ca, --tls-cert and --tls-key"),

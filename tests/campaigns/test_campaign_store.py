@@ -95,10 +95,10 @@ def test_folders_that_are_no_campaign(tmp_path, store):
     with pytest.raises(StoreError, match=r"prepared.bin: damaged"):
         open_store(store.folder)
     head = store.folder / "campaign.json"
-    head.write_text(head.read_text().replace('"format": 2', '"format": 1'))
+    head.write_text(head.read_text(encoding="utf-8").replace('"format": 2', '"format": 1'), encoding="utf-8")
     with pytest.raises(StoreError, match=r"version of Armwright whose files are others"):
         open_store(store.folder)
-    head.write_text("{")
+    head.write_text("{", encoding="utf-8")
     with pytest.raises(StoreError, match=r"campaign.json: damaged"):
         open_store(store.folder)
 
@@ -117,7 +117,7 @@ def test_folders_that_are_no_campaign(tmp_path, store):
 )
 def test_campaign_files_are_refused_with_the_key(text, said, tmp_path):
     file = tmp_path / "c.toml"
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     with pytest.raises(DescriptionError, match=said) as error:
         read_plan(file)
     assert str(file) in str(error.value)

@@ -34,7 +34,9 @@ def cluster(tmp_path_factory, plugged_kinds):  # noqa: F811 - the fixture, not a
     scratch.mkdir()
     file = place / "c.toml"
     settings = f'gate = "{place / "go"}"\n"gated from" = 0\nbegan = "{place / "began"}"\n'
-    file.write_text(f'kind = "faulty"\nitems = 4\nseed = 3\nchunk = 1\nlimit = 600.0\n[settings]\n{settings}')
+    file.write_text(
+        f'kind = "faulty"\nitems = 4\nseed = 3\nchunk = 1\nlimit = 600.0\n[settings]\n{settings}', encoding="utf-8"
+    )
     line = [sys.executable, "-m", "armwright.cli", "campaign", "run", str(file), "--engine", "dask"]
     environ = os.environ | {"TMPDIR": str(scratch)}
     with open(place / "said.txt", "w") as said:
@@ -42,12 +44,12 @@ def cluster(tmp_path_factory, plugged_kinds):  # noqa: F811 - the fixture, not a
     try:
         until = time.monotonic() + GUARD
         while not (place / "began").exists():
-            assert run.poll() is None and time.monotonic() < until, (place / "said.txt").read_text()
+            assert run.poll() is None and time.monotonic() < until, (place / "said.txt").read_text(encoding="utf-8")
             time.sleep(0.05)
         family = [psutil.Process(run.pid), *psutil.Process(run.pid).children(recursive=True)]
         yield family, scratch
         (place / "go").touch()
-        assert run.wait(GUARD) == 0, (place / "said.txt").read_text()
+        assert run.wait(GUARD) == 0, (place / "said.txt").read_text(encoding="utf-8")
         assert len(list((place / "c" / "rows").glob("0*.parquet"))) == 4
         assert list(scratch.iterdir()) == []  # nothing stays behind
     finally:
@@ -97,7 +99,7 @@ def test_every_listener_asks_for_the_certificate_of_this_cluster(certificate, ve
     context.minimum_version = context.maximum_version = version
     if certificate == "another":
         made = distributed.Security.temporary()
-        (tmp_path / "both.pem").write_text(made.tls_client_key + made.tls_client_cert)
+        (tmp_path / "both.pem").write_text(made.tls_client_key + made.tls_client_cert, encoding="utf-8")
         context.load_cert_chain(tmp_path / "both.pem")
     for address in listeners(cluster[0]):
         try:

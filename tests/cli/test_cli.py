@@ -93,10 +93,10 @@ def test_check_says_yes_to_a_sound_arm_and_no_to_the_printed_one(capsys):
 
 
 def test_check_lists_what_only_the_file_shows(capsys, tmp_path):
-    text = (DATA / "arm.urdf").read_text()
+    text = (DATA / "arm.urdf").read_text(encoding="utf-8")
     bad = '<inertial><mass value="4"/><inertia ixx="1" iyy="1" izz="-1e-3" ixy="0" ixz="0" iyz="0"/></inertial>'
     path = tmp_path / "arm.urdf"
-    path.write_text(text.replace('<link name="base"/>', f'<link name="base">{bad}</link>'))
+    path.write_text(text.replace('<link name="base"/>', f'<link name="base">{bad}</link>'), encoding="utf-8")
     code, out, err = run(capsys, "check", str(path), "--json")
     (finding,) = (f for f in json.loads(out)["findings"] if f["rule"] == "inertia-positive")
     assert (code, err, finding["severity"]) == (0, "", "warning")
@@ -131,7 +131,7 @@ def test_strict_turns_warnings_into_a_negative_verdict(capsys):
 
 def test_check_reports_a_refused_file_as_a_finding_with_line_and_rule(capsys, tmp_path):
     path = tmp_path / "broken.urdf"
-    path.write_text(BROKEN)
+    path.write_text(BROKEN, encoding="utf-8")
     code, out, err = run(capsys, "check", str(path), "--json")
     finding = json.loads(out)["findings"][0]
     assert code == 1
@@ -197,7 +197,7 @@ def test_exported_numpy_code_computes_what_the_library_computes(capsys, tmp_path
     path = tmp_path / "model.py"
     assert run(capsys, "export", "planar2", "--to", "numpy", "-o", str(path))[0] == 0
     space: dict[str, object] = {}
-    exec(compile(path.read_text(), str(path), "exec"), space)
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), space)
     q, qd, qdd = np.array([0.3, -0.7]), np.array([0.5, 0.1]), np.array([-1.0, 2.0])
     expected = aw.inverse_dynamics(aw.load("planar2"), q, qd, qdd)
     assert np.allclose(space["planar2_rnea"](q, qd, qdd), expected, rtol=1e-13)
@@ -232,7 +232,9 @@ def test_several_functions_go_into_one_file_or_into_a_folder(capsys, tmp_path):
     files = sorted(path.name for path in tmp_path.iterdir())
     assert files == ["planar_rr_energy.m", "planar_rr_gravity_torque.m", "planar_rr_mass_matrix.m"]
     assert run(capsys, "export", "ur5", "--to", "matlab", "--what", "g", "-o", str(tmp_path / "hold.m"))[0] == 0
-    assert (tmp_path / "hold.m").read_text().startswith("function [g] = hold(q)")  # MATLAB calls it by its file
+    assert (
+        (tmp_path / "hold.m").read_text(encoding="utf-8").startswith("function [g] = hold(q)")
+    )  # MATLAB calls it by its file
 
 
 @pytest.mark.parametrize("to", ["urdf", "sheet"])

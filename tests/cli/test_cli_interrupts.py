@@ -48,13 +48,13 @@ if place == "count":
 
 @pytest.fixture
 def command(tmp_path):
-    (tmp_path / "sitecustomize.py").write_text(SITE)
+    (tmp_path / "sitecustomize.py").write_text(SITE, encoding="utf-8")
     paths = os.pathsep.join([str(tmp_path), *sys.path])
 
     def run(place: str, *argv: str, way: str = "plain") -> tuple[int, str, str]:
         environment = os.environ | {"PYTHONPATH": paths, "INTERRUPT_AT": place, "INTERRUPT_WAY": way}
         argv = (sys.executable, "-m", "armwright.cli", *argv)
-        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(argv, env=environment, capture_output=True, encoding="utf-8", timeout=300)
         return done.returncode, done.stdout, done.stderr
 
     return run

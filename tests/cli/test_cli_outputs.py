@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of file 
 def trials(folder: Path, most: int, names: list[str]) -> list[dict]:
     command = [sys.executable, str(TESTS / "support" / "output_trials.py"), str(folder), str(most), *names]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)])}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1200)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=1200)
     assert done.returncode == 0, done.stderr[-2000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -81,7 +81,7 @@ def test_older_files_survive_an_interrupt_at_every_file(name: str, tmp_path: Pat
 def test_an_input_is_never_an_output(words: str, way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     read, other, written = tmp_path / "log.csv", tmp_path / "other.csv", tmp_path / "log.csv"
     for file in (read, other):
-        file.write_text("t,q_0\n0,1\n")
+        file.write_text("t,q_0\n0,1\n", encoding="utf-8")
     if way != "same name":
         written = tmp_path / "out.csv"
         (os.symlink if way == "link" else os.link)(read, written)
@@ -89,7 +89,7 @@ def test_an_input_is_never_an_output(words: str, way: str, tmp_path: Path, capsy
     assert code == 2
     option = next(word for word in reversed(words.split()) if word.startswith("--"))
     assert f"{option} {written}: this command reads that file; choose another name" in capsys.readouterr().err
-    assert read.read_text() == "t,q_0\n0,1\n"
+    assert read.read_text(encoding="utf-8") == "t,q_0\n0,1\n"
 
 
 def test_a_file_that_belongs_to_an_input_is_no_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,8 +124,8 @@ def test_a_page_of_half_a_run_does_not_replace_a_whole_one(tmp_path: Path, capsy
 
     page = tmp_path / "report.html"
     assert unfinished(page) == page
-    page.write_text("whole")
+    page.write_text("whole", encoding="utf-8")
     half = unfinished(page)
     assert half == tmp_path / "report.partial.html" and "stays as it was" in capsys.readouterr().err
-    half.write_text("half")
+    half.write_text("half", encoding="utf-8")
     assert unfinished(page).name == "report.partial-2.html"

@@ -56,7 +56,8 @@ def test_feasible_and_not(capsys, program, place):
     file = program(short(place))
     code, out, err = run(capsys, file)
     assert (code, err) == (0, "")
-    assert out.startswith("Feasible: every joint can follow short")
+    assert out.startswith("Feasible (joint efforts and masses of the maker, ± 10 %")
+    assert "every joint can follow short" in out
     assert "joint efforts" in out and "movel(" in out and "time-optimal" in out
     code, out, err = run(capsys, file, "--override", "9")
     assert (code, err) == (1, "")

@@ -68,7 +68,7 @@ def test_a_step_that_cannot_be_stable_prints_the_limit_and_the_way_out(capsys, t
 
 
 def test_the_documentation_shows_the_real_commands_and_the_real_message(capsys):
-    text = (ROOT / "docs" / "loop.md").read_text().replace("\\\n", " ")
+    text = (ROOT / "docs" / "loop.md").read_text(encoding="utf-8").replace("\\\n", " ")
     first, second = (shlex.split(block)[1:] for block in re.findall(r"```sh\n(armwright simulate.*?)```", text, re.S))
     assert first == PD_003
     assert second == [*PD_003, *STIFF]
@@ -112,7 +112,7 @@ def test_table_pictures_film_and_report(capsys, tmp_path):
     assert "outcome: end" in out
     assert {path.stem for path in (tmp_path / "pics").glob("*.png")} == set(command.VIEWS)
     assert (tmp_path / "film.gif").read_bytes()[:3] == b"GIF"
-    assert "<html" in (tmp_path / "run.html").read_text()
+    assert "<html" in (tmp_path / "run.html").read_text(encoding="utf-8")
     recording = Recording.load(tmp_path / "run.npz")
     assert np.abs(np.degrees(recording["q_ref"][-1]) - (20, -60, 40, -60, 50, 10)).max() < 1e-9
     # a torque that is held lags by half a period
@@ -250,8 +250,10 @@ def test_configurations_carry_their_unit(ur5):
 
 def test_waypoints_from_files(ur5, tmp_path):
     rows = [[0, -90, 60, 0, 0, 0], [10, -80, 50, 0, 20, 0], [20, -60, 40, 10, 0, 0]]
-    (tmp_path / "w.json").write_text(json.dumps({"waypoints": rows, "times": [0, 1, 2.5], "unit": "deg"}))
-    (tmp_path / "w.toml").write_text(f'unit = "deg"\nwaypoints = {rows}\ntimes = [0, 1, 2.5]\n')
+    (tmp_path / "w.json").write_text(
+        json.dumps({"waypoints": rows, "times": [0, 1, 2.5], "unit": "deg"}), encoding="utf-8"
+    )
+    (tmp_path / "w.toml").write_text(f'unit = "deg"\nwaypoints = {rows}\ntimes = [0, 1, 2.5]\n', encoding="utf-8")
     ours, same = (specs.reference(str(tmp_path / name), ur5) for name in ("w.json", "w.toml"))
     assert ours.duration == same.duration == 2.5
     assert np.allclose(ours.evaluate(1.0).q, np.radians(rows[1]))
@@ -272,7 +274,7 @@ def test_waypoints_from_files(ur5, tmp_path):
 )
 def test_bad_waypoint_files_are_named(ur5, tmp_path, text, hint):
     file = tmp_path / "w.json"
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=hint) as error:
         specs.reference(str(file), ur5)
     assert "w.json" in str(error.value)

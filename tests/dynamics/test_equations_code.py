@@ -92,7 +92,7 @@ def test_octave_runs_single_files_and_the_model_without_a_warning(made, expected
         [octave, "--no-gui", "--norc", "--quiet", "--eval", "\n".join(calls)],
         cwd=tmp_path,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=PATIENCE,
         check=True,
     )

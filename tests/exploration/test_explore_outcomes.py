@@ -40,7 +40,7 @@ def gantry(tmp_path_factory):
         for name, (axis, parent, along, mass) in zip(names, parts, strict=True)
     ]
     file = tmp_path_factory.mktemp("gantry") / "gantry.urdf"
-    file.write_text(f'<robot name="gantry"><link name="frame"/>{"".join(links)}</robot>')
+    file.write_text(f'<robot name="gantry"><link name="frame"/>{"".join(links)}</robot>', encoding="utf-8")
     return load(file)
 
 

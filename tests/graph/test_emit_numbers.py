@@ -107,8 +107,8 @@ def test_long_chains_are_cut_into_statements():
 def test_c_agrees_with_the_interpreter(tmp_path_factory, program):
     folder = tmp_path_factory.mktemp("c")
     header, text = emit_c(program)
-    (folder / "law.h").write_text(header)
-    (folder / "law.c").write_text(text)
+    (folder / "law.h").write_text(header, encoding="utf-8")
+    (folder / "law.c").write_text(text, encoding="utf-8")
     flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-shared", "-fPIC"]
     subprocess.run([GCC, *flags, "law.c", "-o", "law.so", "-lm"], cwd=folder, check=True, timeout=PATIENCE)
     library = ctypes.CDLL(str(folder / "law.so"))

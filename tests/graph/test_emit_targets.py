@@ -201,7 +201,7 @@ def test_awkward_names_stay_valid(tmp_path):
     )  # named lambda_, not _lambda_
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler:
-        (tmp_path / "a.c").write_text(source(AWKWARD, "c", name="double"))
+        (tmp_path / "a.c").write_text(source(AWKWARD, "c", name="double"), encoding="utf-8")
         subprocess.run(
             [compiler, "-std=c99", "-Wall", "-Werror", "-c", "a.c"], cwd=tmp_path, check=True, timeout=PATIENCE
         )

@@ -28,7 +28,7 @@ ANSWER = f"{(np.cos([0.5, 1.0]) * 3 + [0.5, 1.0]).tolist()!r}"
 def run_script(cache, **environment):
     env = {**os.environ, "ARMWRIGHT_CACHE_DIR": str(cache), **environment}
     return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", SCRIPT], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
     )
 
 
@@ -58,7 +58,7 @@ def test_cache_is_reused_repaired_and_never_trusted_blindly(tmp_path):
 
 def test_an_unusable_cache_costs_speed_not_answers(tmp_path):
     blocker = tmp_path / "file"
-    blocker.write_text("not a directory")
+    blocker.write_text("not a directory", encoding="utf-8")
     out, err = run_script(blocker / "cache").communicate(timeout=PATIENCE)
     assert out.startswith(ANSWER)
     assert "not cached" in err and "ARMWRIGHT_CACHE_DIR" in err
@@ -189,7 +189,7 @@ def place_of(folder, **variables):
         env={k: v for k, v in env.items() if v is not None},
         cwd=folder,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=PATIENCE,
         check=True,
     )
@@ -242,6 +242,6 @@ print("alive")
 
 def test_a_stored_body_that_is_no_object_file_is_compiled_anew():
     done = subprocess.run(
-        [sys.executable, "-c", GARBAGE], capture_output=True, text=True, timeout=PATIENCE, check=False
+        [sys.executable, "-c", GARBAGE], capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False
     )
     assert done.stdout == "alive\n", (done.returncode, done.stderr)

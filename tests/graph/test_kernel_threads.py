@@ -20,7 +20,7 @@ from support.patience import PATIENCE, until
 def run(script: str, *arguments: str) -> str:
     """Run a script in a fresh process and return what it printed."""
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False
+        [sys.executable, "-c", script, *arguments], capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False
     )
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stderr}"
     return done.stdout

@@ -18,7 +18,7 @@ GAINS = np.full(6, 11.0)
 def folder(tmp_path_factory):
     """Logs of a simulated UR5 as CSV, and its sheet."""
     where = tmp_path_factory.mktemp("logs")
-    (where / "arm.toml").write_text(sheet_of().to_sheet())
+    (where / "arm.toml").write_text(sheet_of().to_sheet(), encoding="utf-8")
     arm = true_arm()
     loaded = arm.with_payload(1.5, (0.0, 0.05, 0.1))
     for name, robot, seed in (("bare", arm, 0), ("loaded", loaded, 1)):
@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
         head = ["t", *(f"{s}_{j}" for s in ("q", "qd", "current") for j in range(6))]
         rows = np.concatenate([log.t[:, None], log.q, log.qd, log.current], axis=1)
         text = "".join(",".join(f"{x:.7f}" for x in row) + "\n" for row in rows)
-        (where / f"{name}.csv").write_text(",".join(head) + "\n" + text)
+        (where / f"{name}.csv").write_text(",".join(head) + "\n" + text, encoding="utf-8")
     return where
 
 
@@ -43,7 +43,7 @@ def test_from_logs_to_a_model_to_contacts(folder, capsys):
     told = json.loads(out)
     assert code == 0 and told["robot"] and len(told["gains"]) == 6
     assert told["payloads"][0]["mass"]["value"] == pytest.approx(1.5, rel=0.1)
-    assert "What cannot be known" in (folder / "r.md").read_text()
+    assert "What cannot be known" in (folder / "r.md").read_text(encoding="utf-8")
     assert run(capsys, "check", folder / "s.toml")[0] == 0
     code, out, _ = run(capsys, "feel", folder / "bare.csv", "--model", folder / "m.json", "--json")
     assert code == 0 and json.loads(out)["contacts"] == []

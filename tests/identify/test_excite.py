@@ -108,7 +108,7 @@ def test_bad_requests_are_refused_in_words():
 
 
 def test_the_command_writes_a_table(tmp_path, capsys):
-    (tmp_path / "arm.toml").write_text(arm().to_sheet())
+    (tmp_path / "arm.toml").write_text(arm().to_sheet(), encoding="utf-8")
     words = ["excite", str(tmp_path / "arm.toml"), "--duration", "5", "--starts", "1", "--iterations", "3"]
     assert main([*words, "--out", str(tmp_path / "m.csv"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

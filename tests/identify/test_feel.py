@@ -313,13 +313,13 @@ def test_a_model_file_edited_into_nonsense_is_refused_with_the_place(tmp_path, c
 
     path = save_model(replace(model(), payloads=(carried(),)), tmp_path / "arm.json")
     assert load_model(path).payloads[0].mass == carried().mass
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text(encoding="utf-8"))
     change(content)
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(InputError, match=said) as refused:
         load_model(path)
     assert "arm.json" in str(refused.value)
-    path.write_text("{")
+    path.write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match="JSON"):
         load_model(path)
 

@@ -92,10 +92,10 @@ def test_position_friction_is_kept_in_the_file(tmp_path):
     terms = (PositionTerm(2, "ripple", 202, 0.5, -0.2, 0.05, 0.04), PositionTerm(0, "drag", 3, 0.1, 0.0, 0.01, 0.02))
     model = replace(plain_model(), position=PositionFriction(6, terms))
     assert load_model(save_model(model, tmp_path / "m.json")).position.terms == terms
-    content = json.loads((tmp_path / "m.json").read_text())
+    content = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
     for change in ({"cycles": 1.5}, {"kind": "wobble"}, {"joint": 6}, {"sine": None}, {"phase": 1.0}):
         content["position"][0] = terms[0]._asdict() | change
-        (tmp_path / "bad.json").write_text(json.dumps(content))
+        (tmp_path / "bad.json").write_text(json.dumps(content), encoding="utf-8")
         with pytest.raises(InputError, match=r"bad\.json"):
             load_model(tmp_path / "bad.json")
     with pytest.raises(InputError, match="a joint from 0 to 5"):
@@ -141,19 +141,19 @@ def test_friction_that_stays_stays():
 
 
 def test_identify_offers_both_on_the_command_line(tmp_path, capsys):
-    (tmp_path / "arm.toml").write_text(sheet_of().to_sheet())
+    (tmp_path / "arm.toml").write_text(sheet_of().to_sheet(), encoding="utf-8")
     for seed, extra in ((0, rippled), (1, rippled), (2, warming)):
         log = fresh_log(seed, 20.0, extra)
         head = ["t", *(f"{s}_{j}" for s in ("q", "qd", "current") for j in range(6))]
         rows = np.concatenate([log.t[:, None], log.q, log.qd, log.current], axis=1)
         text = "".join(",".join(f"{x:.7f}" for x in row) + "\n" for row in rows)
-        (tmp_path / f"log{seed}.csv").write_text(",".join(head) + "\n" + text)
+        (tmp_path / f"log{seed}.csv").write_text(",".join(head) + "\n" + text, encoding="utf-8")
     words = ["identify", str(tmp_path / "arm.toml"), str(tmp_path / "log0.csv"), str(tmp_path / "log1.csv")]
     words += ["--gains", ",".join(map(str, GAINS)), "--position", "--adapt", str(tmp_path / "log2.csv")]
     assert main([*words, "--report", str(tmp_path / "r.md")]) == 0
     shown = capsys.readouterr().out
     assert "friction against position" in shown and "24" in shown and "log2: friction followed" in shown
-    assert "## Friction against position" in (tmp_path / "r.md").read_text()
+    assert "## Friction against position" in (tmp_path / "r.md").read_text(encoding="utf-8")
     assert main([*words, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert {"joint", "kind", "cycles", "amplitude", "gain"} <= set(told["position"][0])

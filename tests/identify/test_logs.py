@@ -30,7 +30,7 @@ def text_of(rows):
 
 def lines_of(tmp_path, lines):
     path = tmp_path / "log.csv"
-    path.write_text("".join(lines))
+    path.write_text("".join(lines), encoding="utf-8")
     return path
 
 

@@ -238,12 +238,12 @@ def test_sense_on_the_command_line(tmp_path, capsys):
         head = ["t", *(f"{s}_{j}" for s in ("q", "qd", "current") for j in range(6))]
         rows = np.concatenate([log.t[:, None], log.q, log.qd, log.current], axis=1)
         text = "".join(",".join(f"{x:.7f}" for x in row) + "\n" for row in rows)
-        (tmp_path / f"{log.name}.csv").write_text(",".join(head) + "\n" + text)
+        (tmp_path / f"{log.name}.csv").write_text(",".join(head) + "\n" + text, encoding="utf-8")
     words = ["sense", str(tmp_path / "log2.csv"), str(tmp_path / "log3.csv"), "--model", str(tmp_path / "m.json")]
     assert main([*words, "--out", str(tmp_path / "s.png"), "--report", str(tmp_path / "s.md")]) == 0
     shown = capsys.readouterr().out
     assert "smallest force at the tool" in shown and "checked on windows that were not used" in shown
-    assert (tmp_path / "s.png").exists() and "# ur5" in (tmp_path / "s.md").read_text()
+    assert (tmp_path / "s.png").exists() and "# ur5" in (tmp_path / "s.md").read_text(encoding="utf-8")
     assert main([*words, "--q0", "0,-90,90,0,45,0deg", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["q"][1] == pytest.approx(-np.pi / 2) and len(told["torque"]) == len(told["states"]) == len(STATES)

@@ -305,7 +305,7 @@ def test_matlab_files_are_read_by_octave(table, tmp_path):
         [octave, "--no-gui", "--norc", "--quiet", "--eval", code],
         cwd=tmp_path,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=PATIENCE,
     )
     lines = done.stdout.strip().splitlines()
@@ -329,7 +329,7 @@ def test_the_command_writes_a_table_and_says_how(file, tmp_path, capsys):
     assert main(words) == 0
     told = capsys.readouterr().out
     assert "imu: from motion" in told.replace("\n", " ") and "ms at most" in told
-    assert (tmp_path / "felt" / "aligned.csv").read_text().startswith("t,t_host,")
+    assert (tmp_path / "felt" / "aligned.csv").read_text(encoding="utf-8").startswith("t,t_host,")
 
 
 def test_tables_of_devices_as_matlab_files(file, tmp_path, capsys):

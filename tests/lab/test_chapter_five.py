@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chapter 5 of 004 on recorded runs: torques of models, gains that data may or may not know, accelerations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -157,6 +159,27 @@ def test_a_unit_that_is_mounted_well_agrees():
     assert judge_motion(found).passed is True
     facts = motion_facts(found)
     assert len(facts["mean_error"]) == 3 and max(map(abs, facts["tilt"])) < 1e-3
+
+
+def test_records_that_were_lost_are_not_drawn_over():
+    """Three seconds without the unit: the longer rest of the run is judged; pieces that are all short are refused."""
+    data = unit()
+
+    def without(lost):
+        imu = data.imu
+        return replace(
+            data, imu=SensorSamples(imu.t[~lost], imu.host[~lost], imu.values[~lost]), turning=data.turning[~lost]
+        )
+
+    t = data.imu.t
+    holed = without((t > 4.0) & (t < 7.0))
+    found = check_motion(holed, holed.imu.t, ROBOT)
+    assert found.thesis.mae.max() < 0.002 and found.thesis.t[0] >= 7.0
+    torn = without(t % 4.0 < 0.2)
+    with pytest.raises(InputError, match=r"3\.\d s in common"):
+        check_motion(torn, torn.imu.t, ROBOT)
+    some = without(np.arange(len(t)) % 5 == 0)
+    assert check_motion(some, some.imu.t, ROBOT).thesis.t[0] < 1.0
 
 
 def test_a_tilted_unit_is_found_out():

@@ -29,9 +29,9 @@ def changed(tmp_path, old, new):
     """The example with one change."""
     shutil.copytree(FILES, tmp_path / "example")
     file = tmp_path / "example" / "stand.toml"
-    text = file.read_text()
+    text = file.read_text(encoding="utf-8")
     assert old in text
-    file.write_text(text.replace(old, new, 1))
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
     return file
 
 
@@ -63,7 +63,7 @@ def test_the_example_that_comes_with_the_package_is_valid():
 def test_what_is_wrong_in_a_file_is_told_with_line_key_and_what_would_be_valid(tmp_path, old, new, key, valid):
     file = changed(tmp_path, old, new)
     last = key.rpartition(".")[2]  # of a list over several lines, that of its key is told
-    lines = file.read_text().splitlines()
+    lines = file.read_text(encoding="utf-8").splitlines()
     line = next(n for n, text in enumerate(lines, 1) if new in text)
     line = next(n for n in range(line, 0, -1) if lines[n - 1].startswith(last) or key == "virtual")
     with pytest.raises(DescriptionError) as error:
@@ -75,7 +75,7 @@ def test_what_is_wrong_in_a_file_is_told_with_line_key_and_what_would_be_valid(t
 
 def test_a_line_of_the_moves_that_is_none_is_told(tmp_path):
     file = changed(tmp_path, "seed = 1", "seed = 2")
-    (file.parent / "path.txt").write_text("movej([0, 0, 0, 0, 0, 0])\nset_digital_out(1, True)\n")
+    (file.parent / "path.txt").write_text("movej([0, 0, 0, 0, 0, 0])\nset_digital_out(1, True)\n", encoding="utf-8")
     with pytest.raises(DescriptionError, match=r"path.txt, line 2: expected movej"):
         read_experiment(file)
 
@@ -219,7 +219,7 @@ pushes = [
 def short(tmp_path_factory):
     folder = tmp_path_factory.mktemp("experiment")
     shutil.copyfile(FILES / "path.txt", folder / "short.txt")
-    (folder / "short.toml").write_text(SHORT)
+    (folder / "short.toml").write_text(SHORT, encoding="utf-8")
     return folder / "short.toml"
 
 
@@ -281,9 +281,9 @@ def test_every_step_leaves_its_results(done):
     files = {file.name for file in outcome.folder.iterdir()}
     assert {"free.mcap", "pushed.mcap", "model.json", "identified.md", "clocks.json", "report.html"} <= files
     assert {"wrenches-pushed.csv", "report.json", "short.toml", "short.txt"} <= files
-    facts = json.loads((outcome.folder / "report.json").read_text())
+    facts = json.loads((outcome.folder / "report.json").read_text(encoding="utf-8"))
     assert len(facts["criteria"]) == len(outcome.evaluated.criteria) and facts["recorded_now"] == ["free", "pushed"]
-    page = (outcome.folder / "report.html").read_text()
+    page = (outcome.folder / "report.html").read_text(encoding="utf-8")
     # currents, wrenches; gains and torques of the run without contact; accelerations of both
     assert page.count("data:image/png") == 6 and "NOT MET" in page
 
@@ -295,17 +295,20 @@ def test_limits_are_called_ours_and_say_where_they_come_from(done, capsys):
     outcome, _ = done
     assert all(c.origin for c in outcome.evaluated.criteria)
     _print(outcome)
-    page, said = (outcome.folder / "report.html").read_text(), capsys.readouterr().out
+    page, said = (outcome.folder / "report.html").read_text(encoding="utf-8"), capsys.readouterr().out
     for text in (page, said):
         assert "Our limits (004 sets none)" in text and "ours, from" in text
         assert "004 demands" not in text and "demands met" not in text
-    facts = json.loads((outcome.folder / "report.json").read_text())
+    facts = json.loads((outcome.folder / "report.json").read_text(encoding="utf-8"))
     assert {fact["origin"] for fact in facts["criteria"]} == {c.origin for c in outcome.evaluated.criteria}
 
 
 def test_chapter_five_is_in_page_and_facts(done):
     outcome, _ = done
-    facts, page = json.loads((outcome.folder / "report.json").read_text()), (outcome.folder / "report.html").read_text()
+    facts, page = (
+        json.loads((outcome.folder / "report.json").read_text(encoding="utf-8")),
+        (outcome.folder / "report.html").read_text(encoding="utf-8"),
+    )
     assert set(facts["models"]) == set(facts["gains"]) == {"free"}  # torques and gains of runs without contact
     errors = {name: np.array(values) for name, values in facts["models"]["free"]["mean_error"].items()}
     both = [f"{name}, tool and rotors" for name in "AC"]
@@ -380,12 +383,12 @@ def test_resuming_replaces_the_copies_of_what_it_reads(short, tmp_path):
     file = tmp_path / "stand.toml"
     shutil.copyfile(short.parent / "short.txt", tmp_path / "short.txt")
     for text in (SHORT, SHORT, SHORT.replace("seed = 3", "seed = 4")):
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
         with inputs_protected():
             _folder(read_experiment(file), tmp_path / "results", resume=True)
-        assert (tmp_path / "results" / "stand.toml").read_text() == text
+        assert (tmp_path / "results" / "stand.toml").read_text(encoding="utf-8") == text
         assert (tmp_path / "results" / "short.txt").read_bytes() == (tmp_path / "short.txt").read_bytes()
-    file.write_text(SHORT)
+    file.write_text(SHORT, encoding="utf-8")
     with inputs_protected(), pytest.raises(InputError, match=r"has stand\.toml already"):
         _folder(read_experiment(file), tmp_path / "results", resume=False)
 
@@ -410,8 +413,8 @@ def test_resuming_makes_an_unfinished_recording_again(short, tmp_path):
 
 def test_a_robot_that_is_not_there_is_told(tmp_path):
     file = changed(tmp_path, 'kind = "virtual"', f'kind = "real"\nrobot = "{address()}"')
-    text = file.read_text()
+    text = file.read_text(encoding="utf-8")
     begin, end = text.index("[virtual]"), text.index("[runs.free]")
-    file.write_text(text[:begin] + text[end : text.index("[runs.pushed]")])
+    file.write_text(text[:begin] + text[end : text.index("[runs.pushed]")], encoding="utf-8")
     with pytest.raises(LabError, match=r"127\..*:30004: cannot connect"):
         conduct(read_experiment(file), tmp_path / "out")

@@ -180,12 +180,12 @@ def test_a_sensor_that_does_not_exist_is_refused(capsys):
 
 
 def test_an_experiment_file_names_its_sensor(tmp_path):
-    (tmp_path / "moves.txt").write_text("movej([0, -1.5, 1.5, -1.5, -1.5, 0])\n")
+    (tmp_path / "moves.txt").write_text("movej([0, -1.5, 1.5, -1.5, -1.5, 0])\n", encoding="utf-8")
     text = '[virtual]\nft_sensor = "{}"\n[runs.free]\nmoves = "moves.txt"\n'
     file = tmp_path / "stand.toml"
-    file.write_text(text.format("gamma-si-65-5"))
+    file.write_text(text.format("gamma-si-65-5"), encoding="utf-8")
     assert read_experiment(file).virtual.ft_sensor == "gamma-si-65-5"
-    file.write_text(text.format("gamma"))
+    file.write_text(text.format("gamma"), encoding="utf-8")
     with pytest.raises(DescriptionError, match=r"must be one of axia, gamma-si-32-2\.5") as error:
         read_experiment(file)
     assert f"{file}:2:" in str(error.value)

@@ -85,7 +85,9 @@ def test_fuzzed_packets_neither_crash_nor_hang(fresh, port):
 def test_the_lab_is_as_it_was_after_an_attack():
     """The documentation's script with fewer packets: half-open clients, slow readers, resets, scripts of 1 MB."""
     script = Path(__file__).parents[2] / "docs" / "measure_lab_hostile.py"
-    done = subprocess.run([sys.executable, str(script), "500"], capture_output=True, text=True, timeout=2 * PATIENCE)
+    done = subprocess.run(
+        [sys.executable, str(script), "500"], capture_output=True, encoding="utf-8", timeout=2 * PATIENCE
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -227,7 +227,7 @@ def test_an_export_that_fails_leaves_the_older_table(recording, tmp_path, monkey
     before = table.read_bytes()
 
     def full(file, *_, **__):
-        file.write_text("half a ta")
+        file.write_text("half a ta", encoding="utf-8")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(np, "savetxt", full)
@@ -249,7 +249,7 @@ def test_export_says_what_is_missing_and_recovers_if_asked(recording, tmp_path, 
     answer = json.loads(said.out)
     assert answer["whole"] is False and f"{PACKETS} packets before it were kept" in answer["notes"][0]
     assert answer["notes"][0] in said.err
-    assert len((tmp_path / "tables" / "ft.csv").read_text().splitlines()) == PACKETS + 1
+    assert len((tmp_path / "tables" / "ft.csv").read_text(encoding="utf-8").splitlines()) == PACKETS + 1
 
 
 @pytest.mark.parametrize("name", ["model.json", "path.txt", "free.mcap", "report.html"])
@@ -292,7 +292,7 @@ def test_a_run_whose_recording_could_not_be_ended_is_told(tmp_path, monkeypatch)
 
 @pytest.fixture
 def moves(tmp_path):
-    (tmp_path / "moves.txt").write_text("movej([0, -1.57, 1.57, -1.57, -1.57, 0])\n")
+    (tmp_path / "moves.txt").write_text("movej([0, -1.57, 1.57, -1.57, -1.57, 0])\n", encoding="utf-8")
     return ["lab", "move", str(tmp_path / "moves.txt"), "--address", f"{address()}:9"]
 
 

@@ -57,7 +57,7 @@ def test_a_dead_robot_is_told():
 def test_the_mover_sends_one_command_after_the_other_and_notices_one_that_was_skipped(tmp_path):
     file = tmp_path / "moves.txt"
     goals = [(HOME + shift).tolist() for shift in (0.2, 0.0)]
-    file.write_text("# a comment\n" + "".join(f"movej({goal}, a=5, v=1.5)\n" for goal in goals))
+    file.write_text("# a comment\n" + "".join(f"movej({goal}, a=5, v=1.5)\n" for goal in goals), encoding="utf-8")
     commands = read_commands(file)
     assert start_pose(commands[0]).startswith("Base 11.5°, Shoulder -78.5°")
     stand = Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False)
@@ -104,6 +104,6 @@ def test_an_arm_that_is_there_has_not_skipped_its_command_however_late_that_is_s
 
 def test_a_file_with_anything_else_is_refused(tmp_path):
     file = tmp_path / "moves.txt"
-    file.write_text("movej([0,0,0,0,0,0])\nimport os\n")
+    file.write_text("movej([0,0,0,0,0,0])\nimport os\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 2"):
         read_commands(file)

@@ -169,7 +169,7 @@ def test_a_blow_stops_the_arm_and_the_unmodified_client_is_told():
     with Stand(aw.load("ur5"), host=address(), fifo=False) as stand:
         c = stand.controller
         process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(BLOW), stand.host], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", textwrap.dedent(BLOW), stand.host], stdout=subprocess.PIPE, encoding="utf-8"
         )
         assert process.stdout.readline() == "ready\n"
         wait_for(lambda: c.moving and abs(c.reference.qd[0]) > 0.2, "the arm moves")
@@ -236,7 +236,7 @@ def test_dashboard_says_what_it_cannot(fresh):
 
 def from_urdf(tmp_path):
     path = tmp_path / "arm.urdf"
-    path.write_text(write_urdf(aw.load("puma560")))
+    path.write_text(write_urdf(aw.load("puma560")), encoding="utf-8")
     return aw.load(path)
 
 

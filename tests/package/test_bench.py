@@ -46,7 +46,7 @@ def test_what_a_library_prints_does_not_reach_the_driver(tmp_path):
         [sys.executable, "-c", code + "p.serve('1.0')", str(tmp_path)],
         input="",
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     assert json.loads(done.stdout) == {"version": "1.0", "cases": {}}
@@ -147,7 +147,7 @@ def test_a_tiny_run_of_the_loop(tmp_path, capsys):
             "1",
         ]
     )
-    result = json.loads(out.read_text())
+    result = json.loads(out.read_text(encoding="utf-8"))
     text = capsys.readouterr().out
     assert code == 0
     assert set(result["cases"]["loop/computed_torque"]) == {"armwright", "pin", "mujoco"}
@@ -184,7 +184,7 @@ def test_a_tiny_run_measures_both_libraries_and_writes_json(tmp_path, capsys):
         ]
     )
     text = capsys.readouterr().out
-    result = json.loads(out.read_text())
+    result = json.loads(out.read_text(encoding="utf-8"))
     assert code == 0
     assert set(result["peers"]) == {"armwright", "pin"}
     for name in ("rnea/single", "fd/single", "rnea/batch", "fd/batch", "drnea/single", "dfd/single"):

@@ -61,7 +61,9 @@ def test_rooms_use_the_tables_under_their_public_names():
 
 def test_tables_import_nothing_that_they_list():
     code = "import sys, armwright.choices; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    ).stdout.split()
     ours = {name for name in loaded if name.startswith("armwright")}
     assert ours == {"armwright", "armwright.choices", "armwright.errors"}
     assert "numpy" not in loaded and "importlib.metadata" not in loaded
@@ -265,13 +267,13 @@ def install(folder, name: str, points: bytes | str) -> None:
     """Put a package into a folder as an installer would."""
     made = folder / f"{name}-2.5.dist-info"
     made.mkdir()
-    (made / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.5\n")
+    (made / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.5\n", encoding="utf-8")
     (made / "entry_points.txt").write_bytes(points if isinstance(points, bytes) else points.encode())
 
 
 @pytest.fixture
 def plug_ins(tmp_path, monkeypatch):
-    (tmp_path / "their_arms.py").write_text(LAW)
+    (tmp_path / "their_arms.py").write_text(LAW, encoding="utf-8")
     install(tmp_path, "their-arms", POINTS)
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path

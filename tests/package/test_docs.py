@@ -20,13 +20,13 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 BLOCKS = [
     pytest.param(block, id=f"{page.relative_to(ROOT)}-{index}")
     for page in PAGES
-    for index, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.S))
+    for index, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S))
 ]
 
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_python_blocks_run(block, tmp_path, monkeypatch, capsys):
-    (tmp_path / "my_robot.urdf").write_text(aw.load("ur5").to_urdf())
+    (tmp_path / "my_robot.urdf").write_text(aw.load("ur5").to_urdf(), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "<documentation>", "exec"), {"aw": aw, "np": np})
 
@@ -41,12 +41,12 @@ def test_the_readme_momentum_is_mass_times_velocity():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files(page):
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 def test_every_page_is_in_the_navigation():
-    listed = re.findall(r"[\w/]+\.md", (ROOT / "mkdocs.yml").read_text())
+    listed = re.findall(r"[\w/]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     there = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
     assert sorted(listed) == sorted(there)
 
@@ -57,7 +57,7 @@ def test_verdicts_on_the_page_are_those_on_record(number):
     known = recorded(number)
     if not known:
         pytest.skip(f"no verdicts of {number} are on record")
-    text = (ROOT / "docs" / "documents" / f"{number}.md").read_text()
+    text = (ROOT / "docs" / "documents" / f"{number}.md").read_text(encoding="utf-8")
     kinds = Counter(known.values())
     line = f"**{len(known)} items: " + " · ".join(f"{kinds[kind]} {kind}" for kind in sorted(kinds)) + ".**"
     assert line in text, f"run python docs/make_studies.py {number}"
@@ -72,8 +72,8 @@ def test_reference_has_every_public_name(monkeypatch):
 
     for room in {*make_reference.ROOMS, *make_reference.MORE}:
         page = ROOT / "docs" / "reference" / f"{room}.md"
-        assert page.read_text() == make_reference.page(room), "run python docs/make_reference.py"
-    pages = "".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
+        assert page.read_text(encoding="utf-8") == make_reference.page(room), "run python docs/make_reference.py"
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
     for name in dir(aw):
         value = getattr(aw, name)
         if hasattr(value, "__qualname__"):
@@ -89,15 +89,17 @@ def test_pictures_are_small():
 def test_the_site_builds_without_a_warning(tmp_path):
     pytest.importorskip("mkdocstrings", reason="the docs extra is not installed")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "rest-to-rest quintic" in (tmp_path / "site" / "reference" / "motion" / "index.html").read_text()
+    assert "rest-to-rest quintic" in (tmp_path / "site" / "reference" / "motion" / "index.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_readme_names_every_command():
     from armwright.cli.app import app
 
-    text = (ROOT / "README.md").read_text()
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     for command in app.registered_commands:
         if command.hidden:
             continue
@@ -117,13 +119,13 @@ def test_figures_are_replaced_between_the_markers(tmp_path):
         "machine": {"cpu": "a computer", "python": "3.11", "date": "2026-01-02T00:00:00"},
     }
     page = tmp_path / "page.md"
-    page.write_text("before\n<!-- figures: begin -->\nold\n<!-- figures: end -->\nafter\n")
+    page.write_text("before\n<!-- figures: begin -->\nold\n<!-- figures: end -->\nafter\n", encoding="utf-8")
     figures.insert(page, figures.markdown(result))
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     assert "old" not in text
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "| inverse dynamics, batch | **20 ns** | 1 µs (50 ×) |" in text
     for name in ("README.md", "docs/speed.md"):
-        assert "<!-- figures: begin -->" in (ROOT / name).read_text()
-        assert "<!-- figures: end -->" in (ROOT / name).read_text()
+        assert "<!-- figures: begin -->" in (ROOT / name).read_text(encoding="utf-8")
+        assert "<!-- figures: end -->" in (ROOT / name).read_text(encoding="utf-8")

@@ -33,12 +33,13 @@ def test_examples_are_numbered():
 def test_example_runs(path, tmp_path):
     code = OFFLINE + f"runpy.run_path({str(path)!r}, run_name='__main__')"
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONWARNINGS": "default", "TMPDIR": str(tmp_path)}
+    environment["PYTHONIOENCODING"] = "utf-8"  # what examples print is not ASCII, whatever this machine's locale is
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=PATIENCE,
         check=False,
     )
@@ -48,4 +49,4 @@ def test_example_runs(path, tmp_path):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_is_short(path):
-    assert len(path.read_text().splitlines()) <= 65
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 65

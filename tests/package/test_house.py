@@ -48,6 +48,21 @@ def test_the_formatter_is_not_overruled():
     assert not [name(path) for path in FILES if mark in path.read_text(encoding="utf-8")]
 
 
+def test_no_text_is_read_or_written_in_the_encoding_of_the_machine():
+    """LC_ALL=C means ASCII, and Windows its own page."""
+    silent = [
+        f"{name(path)}:{call.lineno}"
+        for path in FILES
+        for call in ast.walk(syntax(path))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("read_text", "write_text")
+        and "encoding" not in {word.arg for word in call.keywords}
+        and len(call.args) < (1 if call.func.attr == "read_text" else 2)
+    ]
+    assert not silent
+
+
 def test_no_file_is_long():
     lines = {name(path): path.read_text(encoding="utf-8").count("\n") for path in FILES if path.name not in TABLES}
     assert not {path: count for path, count in lines.items() if count > LONGEST}

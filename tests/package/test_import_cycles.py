@@ -68,7 +68,9 @@ def graph_of(source: Path) -> dict[str, set[str]]:
         files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return {
         name: imports(
-            ast.parse(path.read_text()), name if path.stem == "__init__" else name.rpartition(".")[0], set(files)
+            ast.parse(path.read_text(encoding="utf-8")),
+            name if path.stem == "__init__" else name.rpartition(".")[0],
+            set(files),
         )
         - {name}
         for name, path in files.items()
@@ -113,9 +115,11 @@ def test_a_thin_method_hands_over_in_one_statement(text, thin):
 def test_lazy_and_type_only_imports_count(tmp_path):
     package = tmp_path / "armwright"
     package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "a.py").write_text("def f():\n    from armwright.b import g\n    return g()\n")
-    (package / "b.py").write_text("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import c\n")
-    (package / "c.py").write_text("from .a import f\n")
-    (package / "d.py").write_text("from armwright.a import f\n")
+    (package / "__init__.py").write_text("", encoding="utf-8")
+    (package / "a.py").write_text("def f():\n    from armwright.b import g\n    return g()\n", encoding="utf-8")
+    (package / "b.py").write_text(
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import c\n", encoding="utf-8"
+    )
+    (package / "c.py").write_text("from .a import f\n", encoding="utf-8")
+    (package / "d.py").write_text("from armwright.a import f\n", encoding="utf-8")
     assert cycles(graph_of(package)) == [{"armwright.a", "armwright.b", "armwright.c"}]

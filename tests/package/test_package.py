@@ -18,7 +18,7 @@ from support.places import ROOT
 
 
 def test_every_public_name_exists_and_is_typed():
-    stub = Path(aw.__file__).with_name("__init__.pyi").read_text()
+    stub = Path(aw.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
     typed = set(re.findall(r"^from .* import \w+ as (\w+)", stub, re.M)) | {"__version__"}
     assert typed == set(dir(aw))
     for name in dir(aw):
@@ -27,7 +27,9 @@ def test_every_public_name_exists_and_is_typed():
 
 def loaded_after(code, modules):
     script = f"import sys; {code}; print([m for m in {modules} if m in sys.modules])"
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True
+    ).stdout.strip()
 
 
 def test_importing_loads_nothing_heavy():
@@ -40,18 +42,20 @@ def test_a_first_computation_loads_only_numpy_and_the_compiler():
 
 
 def test_the_version_stands_in_one_place(capsys):
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "version" not in settings["project"] and settings["project"]["dynamic"] == ["version"]
     source = ROOT / settings["tool"]["hatch"]["version"]["path"]
     assert source.resolve() == Path(aw.__file__).resolve()
-    assert re.findall(r'^__version__ = "(.+)"$', source.read_text(), re.M) == [aw.__version__]
+    assert re.findall(r'^__version__ = "(.+)"$', source.read_text(encoding="utf-8"), re.M) == [aw.__version__]
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.strip() == aw.__version__
 
 
 def test_nothing_of_ours_is_importable_under_a_name_of_its_own():
     """A wheel puts `armwright` into a user's environment, and nothing else; no file changes the search path."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"][
+        "targets"
+    ]["wheel"]
     assert settings == {"packages": ["src/armwright"]}
     assert [path.name for path in (ROOT / "src").iterdir() if not path.name.endswith(".egg-info")] == ["armwright"]
     for path in (ROOT / "src").rglob("*.py"):
@@ -88,7 +92,7 @@ def test_the_stub_is_made_from_the_table():
         [sys.executable, "-c", "import make_stub; print(make_stub.stub(), end='')"],
         cwd=ROOT / "tools",
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     assert made.stdout == (ROOT / "src/armwright/__init__.pyi").read_text(encoding="utf-8"), (

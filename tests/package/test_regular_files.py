@@ -85,15 +85,17 @@ def test_a_file_without_bounds_is_refused_by_its_size(name: str, tmp_path: Path)
 
 def test_the_files_beside_a_file_are_regular_too(tmp_path: Path, pipe: Callable[[str], Path]) -> None:
     """What a sheet extends, the mesh of a world, the description of a CSV file."""
-    (tmp_path / "arm.toml").write_text('name = "arm"\nextends = "base"\n')
+    (tmp_path / "arm.toml").write_text('name = "arm"\nextends = "base"\n', encoding="utf-8")
     pipe("base.toml")
     with pytest.raises(ArmwrightError, match="found a pipe"):
         aw.load(tmp_path / "arm.toml")
-    (tmp_path / "world.toml").write_text('name = "w"\n[shapes.part]\nkind = "mesh"\nfile = "part.stl"\nunit = "mm"\n')
+    (tmp_path / "world.toml").write_text(
+        'name = "w"\n[shapes.part]\nkind = "mesh"\nfile = "part.stl"\nunit = "mm"\n', encoding="utf-8"
+    )
     pipe("part.stl")
     with pytest.raises(ArmwrightError, match="found a pipe"):
         load_world(tmp_path / "world.toml")
-    (tmp_path / "run.csv").write_text("t\n0.0\n")
+    (tmp_path / "run.csv").write_text("t\n0.0\n", encoding="utf-8")
     pipe("run.csv.meta")
     with pytest.raises(ArmwrightError, match="found a pipe"):
         Recording.load(tmp_path / "run.csv")

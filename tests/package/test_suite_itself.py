@@ -44,9 +44,9 @@ pytest.importorskip("no_such_package", reason="no_such_package is not installed"
 @pytest.mark.parametrize("workers", [0, 2])
 def test_skips_in_one_line_and_an_interrupt_costs_one_test(tmp_path: Path, workers: int) -> None:
     shutil.copyfile(TESTS / "conftest.py", tmp_path / "conftest.py")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_cases.py").write_text(CASES)
-    (tmp_path / "test_whole_file.py").write_text(WHOLE_FILE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (tmp_path / "test_cases.py").write_text(CASES, encoding="utf-8")
+    (tmp_path / "test_whole_file.py").write_text(WHOLE_FILE, encoding="utf-8")
     paths = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"-n{workers}", str(tmp_path)]
     done = subprocess.run(
@@ -54,7 +54,7 @@ def test_skips_in_one_line_and_an_interrupt_costs_one_test(tmp_path: Path, worke
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": paths},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=PATIENCE,
         check=False,
     )

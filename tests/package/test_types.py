@@ -57,7 +57,7 @@ def test_the_checker_finds_planted_faults(tmp_path):
         [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), str(file)],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     found = {int(line) for line in re.findall(r"faulty\.py:(\d+): error", done.stdout)}
     planted = {k for k, line in enumerate(FAULTY.split("\n"), 1) if line.endswith("# fault")}

@@ -306,9 +306,9 @@ def test_all_obstacles_are_told_at_once():
 
 def test_a_missing_subprogram_is_unread_and_a_neighbour_is_found(tmp_path):
     assert "may move the arm" in read("M98 P7").reading.unread[0].message
-    (tmp_path / "main.ngc").write_text(HEAD + "M98 P7\nG1 X9\no<deep> call [3]\nM2\n")
-    (tmp_path / "other.ngc").write_text("O0007\nG1 X5\nM99\n")
-    (tmp_path / "deep.ngc").write_text("o<deep> sub\nG1 X#1\no<deep> endsub\nM2\n")
+    (tmp_path / "main.ngc").write_text(HEAD + "M98 P7\nG1 X9\no<deep> call [3]\nM2\n", encoding="utf-8")
+    (tmp_path / "other.ngc").write_text("O0007\nG1 X5\nM99\n", encoding="utf-8")
+    (tmp_path / "deep.ngc").write_text("o<deep> sub\nG1 X#1\no<deep> endsub\nM2\n", encoding="utf-8")
     program = aw.read_program(tmp_path / "main.ngc")
     assert xs(program) == [5, 9, 3] and len(program.reading.files) == 3
 

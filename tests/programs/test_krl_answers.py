@@ -124,7 +124,8 @@ def test_frames_by_number_need_the_controllers_data(tmp_path):
         "DEFDAT $CONFIG PUBLIC\nDECL FRAME TOOL_DATA[16]\nTOOL_DATA[2]={X 0.0,Y 0.0,Z 150.0,A 0.0,B 0.0,C 0.0}\n"
         "DECL FRAME BASE_DATA[32]\nBASE_DATA[1]={X 490.0,Y 0.0,Z 0.0,A 0.0,B 0.0,C 0.0}\n"
         "DECL LOAD LOAD_DATA[16]\nLOAD_DATA[2]={M 3.0,CM {X 0.0,Y 0.0,Z 50.0},J {X 0.0,Y 0.0,Z 0.0}}\n"
-        "REAL DEF_VEL_CP=2.0\nREAL DEF_ACC_CP=2.5\nENDDAT\n"
+        "REAL DEF_VEL_CP=2.0\nREAL DEF_ACC_CP=2.5\nENDDAT\n",
+        encoding="utf-8",
     )
     known = aw.read_program(text, "krl", config=config)
     assert known.reading.whole and shifts(known)[0] == 0.0
@@ -171,7 +172,7 @@ ENDDAT
 
 def test_inline_forms_with_their_data(tmp_path):
     (tmp_path / "pick.src").write_bytes(INLINE.replace("\n", "\r\n").encode())
-    (tmp_path / "PICK.dat").write_text(DATA)
+    (tmp_path / "PICK.dat").write_text(DATA, encoding="utf-8")
     program = aw.read_program(tmp_path / "pick.src")
     ptp, lin, sptp, slin, again = program.moves
     assert program.reading.whole
@@ -184,9 +185,13 @@ def test_inline_forms_with_their_data(tmp_path):
 
 
 def test_routines_and_data_of_other_files(tmp_path):
-    (tmp_path / "main.src").write_text(f"DEF main()\n$VEL.CP=0.1\nPTP {P}\nside()\nLIN {{X far}}\nEND\n")
-    (tmp_path / "side.src").write_text("DEF side()\nLIN {X 505}\nhelper()\nEND\nDEF helper()\nLIN {X 506}\nEND\n")
-    (tmp_path / "shared.dat").write_text("DEFDAT shared PUBLIC\nDECL GLOBAL REAL far=507.0\nENDDAT\n")
+    (tmp_path / "main.src").write_text(
+        f"DEF main()\n$VEL.CP=0.1\nPTP {P}\nside()\nLIN {{X far}}\nEND\n", encoding="utf-8"
+    )
+    (tmp_path / "side.src").write_text(
+        "DEF side()\nLIN {X 505}\nhelper()\nEND\nDEF helper()\nLIN {X 506}\nEND\n", encoding="utf-8"
+    )
+    (tmp_path / "shared.dat").write_text("DEFDAT shared PUBLIC\nDECL GLOBAL REAL far=507.0\nENDDAT\n", encoding="utf-8")
     assert shifts(aw.read_program(tmp_path / "main.src")) == [5, 6, 7]
     with pytest.raises(aw.ProgramError, match="no routine 'other'"):
         aw.read_program(tmp_path / "main.src", entry="other")

@@ -137,7 +137,7 @@ def test_show_prints_every_move(name, capsys):
 
 def test_show_refuses_with_the_place(tmp_path, capsys):
     path = tmp_path / "bad.irl"
-    path.write_text("program a;\nseq\n  move lin nowhere speed=1;\nendseq\n")
+    path.write_text("program a;\nseq\n  move lin nowhere speed=1;\nendseq\n", encoding="utf-8")
     assert main(["show", str(path), "--json"]) == 2
     captured = capsys.readouterr()
     error = json.loads(captured.out)["error"]

@@ -51,13 +51,13 @@ def test_a_program_without_known_moves_cannot_be_planned():
 
 def test_exit_codes_of_programs_that_are_not_read_whole(tmp_path, capsys):
     path = tmp_path / "m.mod"
-    path.write_text(TEXT.replace("tool0", "gripper"))
+    path.write_text(TEXT.replace("tool0", "gripper"), encoding="utf-8")
     words = ["run", "program", str(path), "--robot", "irb140", "--json"]
     assert main(words) == 3
     read = json.loads(capsys.readouterr().out)["read"]
     assert (read["whole"], read["moves"], len(read["gaps"])) == (False, 4, 4)
     assert main([*words, "--strict"]) == 2
-    path.write_text("MODULE m\nFUNC num f(num a)\nRETURN a;\nENDFUNC\nENDMODULE\n")
+    path.write_text("MODULE m\nFUNC num f(num a)\nRETURN a;\nENDFUNC\nENDMODULE\n", encoding="utf-8")
     assert main(words) == 0
     capsys.readouterr()
     assert main([*words, "--input", "di1"]) == 2  # what value?

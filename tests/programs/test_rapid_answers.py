@@ -316,9 +316,11 @@ def test_headers_and_code_pages(tmp_path):
 
 
 def test_names_are_found_in_modules_beside(tmp_path):
-    (tmp_path / "main.mod").write_text(module("deliver; " + x("far")))
-    (tmp_path / "data.sys").write_text("MODULE d(SYSMODULE)\nCONST num far:=7;\nENDMODULE\n")
-    (tmp_path / "work.mod").write_text(f"MODULE w\n{P}\nPROC deliver()\n{x('5')}\nENDPROC\nENDMODULE\n")
+    (tmp_path / "main.mod").write_text(module("deliver; " + x("far")), encoding="utf-8")
+    (tmp_path / "data.sys").write_text("MODULE d(SYSMODULE)\nCONST num far:=7;\nENDMODULE\n", encoding="utf-8")
+    (tmp_path / "work.mod").write_text(
+        f"MODULE w\n{P}\nPROC deliver()\n{x('5')}\nENDPROC\nENDMODULE\n", encoding="utf-8"
+    )
     program = aw.read_program(tmp_path / "main.mod")
     assert shifts(program) == [5, 7] and len(program.reading.files) == 3
     assert shifts(aw.read_program(tmp_path)) == [5, 7]
@@ -326,7 +328,9 @@ def test_names_are_found_in_modules_beside(tmp_path):
         for name in ("main.mod", "data.sys", "work.mod"):
             archive.write(tmp_path / name, name)
     assert shifts(aw.read_program(tmp_path / "all.zip")) == [5, 7]
-    (tmp_path / "twin.mod").write_text(f"MODULE v\n{P}\nPROC deliver()\n{x('6')}\nENDPROC\nENDMODULE\n")
+    (tmp_path / "twin.mod").write_text(
+        f"MODULE v\n{P}\nPROC deliver()\n{x('6')}\nENDPROC\nENDMODULE\n", encoding="utf-8"
+    )
     with pytest.raises(aw.ProgramError, match=r"several files: twin\.mod, work\.mod"):
         aw.read_program(tmp_path / "main.mod")
 

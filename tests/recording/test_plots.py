@@ -73,7 +73,7 @@ def test_lists_single_signals_and_files(tmp_path: Path) -> None:
     assert len(figure.subfigs) == 3
     assert (tmp_path / "all.png").read_bytes()[:4] == b"\x89PNG"
     rec.plot("energy", tmp_path / "energy.svg")
-    assert "kinetic" in (tmp_path / "energy.svg").read_text()
+    assert "kinetic" in (tmp_path / "energy.svg").read_text(encoding="utf-8")
     with pytest.raises(ArmwrightError, match=r"x\.nothing: the figure could not be saved"):
         rec.plot("energy", tmp_path / "x.nothing")
 
@@ -166,11 +166,11 @@ def test_mp4_needs_ffmpeg_and_hands_it_every_picture(tmp_path: Path, monkeypatch
     with pytest.raises(NotSupportedError, match="needs the ffmpeg program"):
         rec.animate(tmp_path / "a.mp4")
     stand_in = tmp_path / "ffmpeg"
-    stand_in.write_text('#!/bin/sh\nfor last; do :; done\n/bin/cat > "$last"\n')
+    stand_in.write_text('#!/bin/sh\nfor last; do :; done\n/bin/cat > "$last"\n', encoding="utf-8")
     stand_in.chmod(stand_in.stat().st_mode | stat.S_IXUSR)
     rec.animate(tmp_path / "a.mp4", fps=4, size=(80, 64))
     assert (tmp_path / "a.mp4").stat().st_size == 5 * 80 * 64 * 3
-    stand_in.write_text("#!/bin/sh\necho no such codec >&2\nexit 1\n")
+    stand_in.write_text("#!/bin/sh\necho no such codec >&2\nexit 1\n", encoding="utf-8")
     with pytest.raises(ArmwrightError, match="ffmpeg failed: no such codec"):
         rec.animate(tmp_path / "a.mp4", fps=4, size=(80, 64))
 
@@ -227,12 +227,12 @@ def test_the_report_is_one_page_without_anything_from_elsewhere(tmp_path: Path) 
         events=(RecordedEvent(0.3, evil, {"x": evil}),),
         versions={evil: evil},
     )
-    text = nasty.report(tmp_path / "run.html", views=["errors"]).read_text()
+    text = nasty.report(tmp_path / "run.html", views=["errors"]).read_text(encoding="utf-8")
     page = Page(text)
     assert not page.open
     assert page.tags.count("script") == 3  # the replay: its modules, its data, and what starts it
     assert text.count("&lt;script&gt;") > 10
-    text = rec.report(tmp_path / "run.html").read_text()
+    text = rec.report(tmp_path / "run.html").read_text(encoding="utf-8")
     page = Page(text)
     assert page.tags.count("img") == 6
     assert all(source.startswith("data:image/png;base64,") for source in page.sources)
@@ -245,6 +245,6 @@ def test_the_report_is_one_page_without_anything_from_elsewhere(tmp_path: Path) 
 
 
 def test_a_report_of_almost_nothing(tmp_path: Path) -> None:
-    text = Recording([], {}).report(tmp_path / "a.html").read_text()
+    text = Recording([], {}).report(tmp_path / "a.html").read_text(encoding="utf-8")
     assert "Recording" in text
     assert "<img" not in text

@@ -96,7 +96,7 @@ def test_long_descriptions_are_not_parsed(monkeypatch):
 def test_csv_descriptions_have_one_or_two_lines(tmp_path):
     path = awkward().save(tmp_path / "run.csv")
     beside = path.with_name("run.csv.meta")
-    beside.write_text(beside.read_text() + "{}\n")
+    beside.write_text(beside.read_text(encoding="utf-8") + "{}\n", encoding="utf-8")
     with pytest.raises(InputError, match="expected one or two lines of JSON, found 3"):
         Recording.load(path)
 

@@ -124,7 +124,7 @@ def test_parquet_and_csv_are_flat_and_carry_units(tmp_path: Path) -> None:
     assert table.dtype.names is not None
     assert table.dtype.names[:4] == ("t", "q_0", "q_1", "qd_0")
     assert np.array_equal(table["q_1"], rec["q"][:, 1], equal_nan=True)
-    head = json.loads(Path(f"{path}.meta").read_text().splitlines()[0])
+    head = json.loads(Path(f"{path}.meta").read_text(encoding="utf-8").splitlines()[0])
     assert {signal["name"]: signal["unit"] for signal in head["signals"]} == {name: rec.unit(name) for name in rec}
     parquet = pytest.importorskip("pyarrow.parquet", reason="armwright[log] is not installed")
     read = parquet.read_table(rec.save(tmp_path / "run.parquet"))
@@ -182,14 +182,14 @@ OLD = """t,x
 
 def test_csv_with_comments_as_it_was_written_first_is_read(tmp_path: Path) -> None:
     path, text = tmp_path / "old.csv", OLD.replace("CRC", str(zlib.crc32(b"0.0,1.5\n0.5,nan\n")))
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     rec = Recording.load(path)
     assert np.array_equal(rec["x"], [1.5, np.nan], equal_nan=True)
     assert (rec.unit("x"), rec.seed, rec.outcome, rec.settings["law"]) == ("m", 3, "end", "pd")
-    path.write_text(text.replace("1.5", "1.4"))
+    path.write_text(text.replace("1.5", "1.4"), encoding="utf-8")
     with pytest.raises(InputError, match="checksum"):
         Recording.load(path)
-    path.write_text("".join(text.splitlines(keepends=True)[:4]))
+    path.write_text("".join(text.splitlines(keepends=True)[:4]), encoding="utf-8")
     assert len(Recording.load(path)) == 1
 
 
@@ -257,15 +257,15 @@ def test_a_flipped_bit_of_mcap_is_named_and_what_precedes_can_be_recovered(tmp_p
 def test_csv_damage_names_the_line(tmp_path: Path) -> None:
     rec = awkward(20)
     path = rec.save(tmp_path / "run.csv")
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join([*lines[:10], lines[10].replace(",", ";", 1), *lines[11:]]))
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join([*lines[:10], lines[10].replace(",", ";", 1), *lines[11:]]), encoding="utf-8")
     with pytest.raises(InputError, match=r"run\.csv, line 11"):
         Recording.load(path)
     assert len(Recording.load(path, recover=True)) == 9
-    path.write_text("".join(lines).replace("0.001,", "0.002,"))
+    path.write_text("".join(lines).replace("0.001,", "0.002,"), encoding="utf-8")
     with pytest.raises(InputError, match="checksum"):
         Recording.load(path)
-    path.write_text("".join([*lines[:10], *lines[11:]]))
+    path.write_text("".join([*lines[:10], *lines[11:]]), encoding="utf-8")
     with pytest.raises(InputError, match="20 samples were written, 19 are there"):
         Recording.load(path)
 

@@ -116,7 +116,7 @@ def test_a_planted_link_is_not_followed(suffix: str, tmp_path: Path) -> None:
     if suffix in ("mcap", "parquet"):
         pytest.importorskip({"mcap": "mcap", "parquet": "pyarrow"}[suffix], reason="armwright[log] is not installed")
     victim, path = tmp_path / "victim", tmp_path / f"run.{suffix}"
-    victim.write_text("precious")
+    victim.write_text("precious", encoding="utf-8")
     for name in (f".run.{suffix}.{os.getpid()}.draft", f".run.{suffix}.draft"):
         (tmp_path / name).symlink_to(victim)
     for ending in ("partial", "meta"):
@@ -129,7 +129,7 @@ def test_a_planted_link_is_not_followed(suffix: str, tmp_path: Path) -> None:
             writer.append(rec.time, {name: rec[name] for name in rec})
             writer.close(rec.outcome, rec.events)
         assert_same(rec, Recording.load(path))
-    assert victim.read_text() == "precious"
+    assert victim.read_text(encoding="utf-8") == "precious"
 
 
 @pytest.mark.parametrize("suffix", ["csv", "npz", "mcap", "parquet"])

@@ -86,7 +86,9 @@ RUN = """
 
 def run(path: Path, prepare: str = "") -> subprocess.Popen[str]:
     code = textwrap.dedent(RUN).format(tests=[str(TESTS), str(TESTS / "recording")], path=str(path), prepare=prepare)
-    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    )
 
 
 def test_a_killed_run_leaves_a_file_that_opens(suffix: str, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def run(samples=30_001):
 
 
 def test_the_bundle_is_the_one_that_was_pinned():
-    sums = dict(reversed(line.split("  ")) for line in (VENDOR / "SHA256SUMS").read_text().splitlines())
+    sums = dict(reversed(line.split("  ")) for line in (VENDOR / "SHA256SUMS").read_text(encoding="utf-8").splitlines())
     assert set(sums) == {"vendor.js", "uplot.css", "LICENSES.txt"}
     for name, expected in sums.items():
         assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == expected, name
@@ -46,7 +46,7 @@ def test_the_bundle_is_the_one_that_was_pinned():
 
 def test_the_bundle_is_small_and_names_its_licences():
     assert len((VENDOR / "vendor.js").read_bytes()) <= 800_000
-    licences = (VENDOR / "LICENSES.txt").read_text()
+    licences = (VENDOR / "LICENSES.txt").read_text(encoding="utf-8")
     assert "three.js authors" in licences and "Leon Sorokin" in licences
 
 
@@ -143,7 +143,9 @@ def test_node_agrees_on_forward_kinematics(tmp_path):
     given = json.dumps([robot_spec(robot), q.tolist()])
     script = f'import {{ forward }} from "{module.as_uri()}"; const [r, many] = {given};'
     script += "console.log(JSON.stringify(many.map((q) => forward(r, q).tool)));"
-    done = subprocess.run([node, "--input-type=module", "-e", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [node, "--input-type=module", "-e", script], capture_output=True, encoding="utf-8", check=True
+    )
     assert np.array(json.loads(done.stdout)).reshape(-1, 4, 4) == pytest.approx(aw.fk(robot, q), abs=1e-9)
 
 

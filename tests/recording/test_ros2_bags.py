@@ -107,7 +107,7 @@ def test_damage_is_an_error_that_says_where(run, tmp_path):
         with contextlib.suppress(InputError):
             back = read_bag(path)  # a flip where nothing is read (the library's name, an index)
             assert all(np.array_equal(back[name], run[name], equal_nan=True) for name in back)
-    (tmp_path / "text.mcap").write_text("not a bag")
+    (tmp_path / "text.mcap").write_text("not a bag", encoding="utf-8")
     with pytest.raises(InputError, match="byte 0: not an MCAP file"):
         read_bag(tmp_path / "text.mcap")
     with pytest.raises(InputError, match="read_bag of armwright"):

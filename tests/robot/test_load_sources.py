@@ -42,11 +42,11 @@ def test_texts_are_descriptions():
 @pytest.fixture
 def bar(tmp_path):
     (tmp_path / "parts").mkdir()
-    (tmp_path / "parts/link.xacro").write_text(PART)
+    (tmp_path / "parts/link.xacro").write_text(PART, encoding="utf-8")
     (tmp_path / "bars/urdf").mkdir(parents=True)
-    (tmp_path / "bars/package.xml").write_text("<package/>")
+    (tmp_path / "bars/package.xml").write_text("<package/>", encoding="utf-8")
     file = tmp_path / "bars/urdf/bar.urdf.xacro"
-    file.write_text(XACRO)
+    file.write_text(XACRO, encoding="utf-8")
     return file
 
 
@@ -59,7 +59,7 @@ def test_xacro_is_expanded_with_arguments_and_packages(bar, tmp_path):
     with pytest.raises(DescriptionError, match=r"bar.urdf.xacro: xacro says: .*package 'parts' is in none of") as error:
         aw.load(bar, package_roots=[tmp_path / "bars"])
     assert error.value.rule == "xacro"
-    bar.write_text(XACRO.replace('type="continuous"', 'type="ball"'))
+    bar.write_text(XACRO.replace('type="continuous"', 'type="ball"'), encoding="utf-8")
     with pytest.raises(DescriptionError, match=r"bar.urdf.xacro \(expanded\):\d+: <joint name=\"turn\">"):
         aw.load(bar)
     with pytest.raises(InputError, match="arguments are those of a xacro file"):
@@ -76,11 +76,11 @@ def test_names_of_robot_descriptions_are_asked_for_only_when_used(tmp_path, monk
     """A package of that name with one arm in it, as the real one has them after fetching."""
     package = tmp_path / "robot_descriptions"
     package.mkdir()
-    (package / "__init__.py").write_text("")
+    (package / "__init__.py").write_text("", encoding="utf-8")
     (package / "arm_description.py").write_text(
-        f"URDF_PATH, PACKAGE_PATH = {str(DATA / 'arm.urdf')!r}, {str(tmp_path)!r}\n"
+        f"URDF_PATH, PACKAGE_PATH = {str(DATA / 'arm.urdf')!r}, {str(tmp_path)!r}\n", encoding="utf-8"
     )
-    (package / "broken_description.py").write_text("raise OSError('no network')\n")
+    (package / "broken_description.py").write_text("raise OSError('no network')\n", encoding="utf-8")
     for name in [name for name in sys.modules if name.partition(".")[0] == "robot_descriptions"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(tmp_path)

@@ -53,7 +53,7 @@ def test_measured_drives_do_not_make_another_robot(ur5):
 
 
 def test_a_ur5_under_another_name_gets_the_measured_drives(ur5, tmp_path):
-    (tmp_path / "cell.toml").write_text('name = "cell-7"\nextends = "ur5"\n')
+    (tmp_path / "cell.toml").write_text('name = "cell-7"\nextends = "ur5"\n', encoding="utf-8")
     others = {
         "renamed": replace(ur5, name="left-arm"),
         "extended": aw.load(tmp_path / "cell.toml"),

@@ -137,16 +137,16 @@ def test_load_tells_mjcf_from_urdf_and_follows_includes(tmp_path):
     head, tail = ARM.split("<worldbody>", 1)
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts/world.xml").write_text(
-        f"<mujocoinclude><worldbody>{tail.split('<actuator>')[0]}</mujocoinclude>"
+        f"<mujocoinclude><worldbody>{tail.split('<actuator>')[0]}</mujocoinclude>", encoding="utf-8"
     )
     model = tmp_path / "model.xml"
-    model.write_text(f'{head}<include file="parts/world.xml"/></mujoco>')
+    model.write_text(f'{head}<include file="parts/world.xml"/></mujoco>', encoding="utf-8")
     assert aw.load(model).bodies == read_mjcf(ARM).bodies
     with pytest.warns(ArmwrightWarning, match="locked beside the chain, mass kept: slide"):
         arm = aw.load(model, base="shoulder", tip="upper")
     assert (arm.n, arm.frames[0].name) == (2, "shoulder")
     for name in ("../secret.xml", "/etc/passwd"):
-        model.write_text(f'{head}<include file="{name}"/></mujoco>')
+        model.write_text(f'{head}<include file="{name}"/></mujoco>', encoding="utf-8")
         with pytest.raises(DescriptionError, match="path-inside-root"):
             aw.load(model)
     with pytest.raises(InputError, match="no body 'elbow'; bodies are stand, shoulder"):
@@ -192,7 +192,7 @@ def test_what_is_no_arm_is_refused_with_place_and_rule(name, tmp_path):
     if name == "mesh":  # the body has an inertial, which would do
         text = text.replace("<compiler ", '<compiler inertiafromgeom="true" ').replace("<joint/>", "")
     file = tmp_path / "model.xml"
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     with pytest.raises(DescriptionError, match=words) as caught:
         aw.load(file)
     assert caught.value.rule == rule

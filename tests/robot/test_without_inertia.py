@@ -108,6 +108,8 @@ def test_warnings_show_the_line_of_the_user(tmp_path):
     (tmp_path / "arm.urdf").write_text(with_camera(BRICK.replace("1e-4", "9")), encoding="utf-8")
     program = tmp_path / "mine.py"
     program.write_text("import armwright as aw\n\naw.load('arm.urdf', implausible='warn')  # here\n", encoding="utf-8")
-    said = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=True).stderr
+    said = subprocess.run(
+        [sys.executable, program], cwd=tmp_path, capture_output=True, encoding="utf-8", check=True
+    ).stderr
     assert "mine.py:3: ArmwrightWarning" in said
     assert "# here" in said and "tell_user" not in said

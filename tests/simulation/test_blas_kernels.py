@@ -51,7 +51,9 @@ def kernels(core):
 def kernels_of(env):
     """The name of the kernels that NumPy uses in an environment, if it tells."""
     asked = [sys.executable, "-c", "import numpy"]
-    said = subprocess.run(asked, env={**env, "OPENBLAS_VERBOSE": "2"}, capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        asked, env={**env, "OPENBLAS_VERBOSE": "2"}, capture_output=True, encoding="utf-8", check=True
+    )
     name = re.search("Core: (.+)", said.stderr + said.stdout)
     return name and name[1]
 
@@ -76,7 +78,9 @@ def different():
 def test_isolation_changes_by_rounding_only(different):
     results = []
     for env in different.values():
-        done = subprocess.run([sys.executable, "-c", ISOLATE], env=env, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", ISOLATE], env=env, capture_output=True, encoding="utf-8", check=False
+        )
         assert done.returncode == 0, done.stderr
         results.append(np.array(json.loads(done.stdout)))
     for other in results[1:]:
@@ -90,6 +94,6 @@ def test_laws_hold_with_every_kernel(different):
     kinds = {name: env for name, env in different.items() if name not in (own, "Zen")}  # Zen has Haswell's
     for name, env in (kinds or different).items():
         command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *LAWS]
-        done = subprocess.run(command, env=env, cwd=TESTS, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=env, cwd=TESTS, capture_output=True, encoding="utf-8", check=False)
         assert done.returncode == 0, f"{name}: {done.stdout[-3000:]}"
         assert "2 passed" in done.stdout, done.stdout

@@ -137,7 +137,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(robot: Any, suffix: str, tm
             print(len(error.recording), error)
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=PATIENCE
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, encoding="utf-8", timeout=PATIENCE
     )
     kept = Recording.load(path)
     assert f"the file opens with the first {len(kept)} samples" in done.stdout, done.stderr

@@ -311,7 +311,7 @@ def test_bad_input(only, tmp_path, monkeypatch):
     only(study())
     done = command("003", "--item", "Q7")
     assert done.exit_code == 2 and "no item 'Q7'" in done.output and "Q1a" in done.output
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     done = command("003", "-o", str(tmp_path / "file" / "folder"))
     assert done.exit_code == 2 and "folder for the report" in done.output
     monkeypatch.setattr("armwright.cli.reproduce.os.access", lambda path, mode: mode == os.R_OK)

@@ -19,7 +19,7 @@ def test_a_pose_and_a_motion_are_recordings_that_show_themselves(tmp_path):
     assert (still["q"] == [0.1, -0.4]).all()
     assert moving.duration == pytest.approx(1.9)
     assert "<iframe" in still._repr_html_()
-    assert (moving.replay(tmp_path / "page.html").read_text()).startswith("<!doctype html>")
+    assert (moving.replay(tmp_path / "page.html").read_text(encoding="utf-8")).startswith("<!doctype html>")
     assert np.array_equal(robot.plot()["q"][0], robot.neutral())
     for bad, said in (([0.1], r"shape \(2,\) or \(T, 2\)"), ([0.1, np.nan], "finite")):
         with pytest.raises(InputError, match=said):

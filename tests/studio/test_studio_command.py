@@ -26,7 +26,9 @@ def command(*words):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for other processes")
 def test_it_serves_refuses_a_taken_port_and_ends_with_ctrl_c(tmp_path, monkeypatch):
     monkeypatch.setenv("ARMWRIGHT_STUDIO_RECORDINGS", str(tmp_path))
-    with subprocess.Popen(command("--port", "0", "--share", "--json"), stdout=subprocess.PIPE, text=True) as first:
+    with subprocess.Popen(
+        command("--port", "0", "--share", "--json"), stdout=subprocess.PIPE, encoding="utf-8"
+    ) as first:
         said = ""
         while not said.rstrip().endswith("}"):
             said += first.stdout.readline()
@@ -37,7 +39,7 @@ def test_it_serves_refuses_a_taken_port_and_ends_with_ctrl_c(tmp_path, monkeypat
         with urllib.request.urlopen(base) as answer:
             assert b"Armwright" in answer.read()
         port = base.rstrip("/").rsplit(":", 1)[1]
-        second = subprocess.run(command("--port", port), capture_output=True, text=True, check=False)
+        second = subprocess.run(command("--port", port), capture_output=True, encoding="utf-8", check=False)
         assert second.returncode == 2
         assert f"port {port} of 127.0.0.1 is taken" in second.stderr and "Traceback" not in second.stderr
         first.send_signal(signal.SIGINT)

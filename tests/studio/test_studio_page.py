@@ -208,8 +208,8 @@ def test_what_was_recorded_is_listed_marked_and_removed_after_asking(page, runni
     cut, rows = running.studio.folder / "20260101T000000Z-ur5.csv", 50
     q = np.tile(posture(running.studio.robot), (rows, 1))
     Recording(0.01 * np.arange(rows), {"q": Signal(q, "rad")}, running.studio.robot).save(cut)
-    head = meta_file(cut).read_text().splitlines()[0]
-    meta_file(cut).write_text(f"{head}\n")  # as a killed studio leaves it
+    head = meta_file(cut).read_text(encoding="utf-8").splitlines()[0]
+    meta_file(cut).write_text(f"{head}\n", encoding="utf-8")  # as a killed studio leaves it
     running.studio.shelf.offer([file for file in kept_in(running.studio.folder) if file.path == cut])
     tab(page, "Live")
     page.click("#left >> text=Record")
@@ -287,7 +287,7 @@ def test_world_drawn_with_the_mouse_is_a_world_file(page):
     assert np.linalg.norm(np.subtract(moved, drawn[0]["centre"])[:2]) > 0.01 and moved[2] == drawn[0]["centre"][2]
     with page.expect_download() as caught:
         page.click("text=Save as world file")
-    world = world_from_text(Path(caught.value.path()).read_text())
+    world = world_from_text(Path(caught.value.path()).read_text(encoding="utf-8"))
     np.testing.assert_allclose(world["box-1"].centre, moved)
 
 

@@ -224,13 +224,13 @@ def test_the_folder_is_the_one_that_was_chosen(tmp_path, monkeypatch):
     monkeypatch.setenv(recordings_folder.FOLDER_VARIABLE, str(tmp_path / "b c"))
     assert recordings_folder.recordings_folder() == tmp_path / "b c"
     assert recordings_folder.recordings_folder(tmp_path / "given") == tmp_path / "given"
-    (tmp_path / "file").write_text("no folder")
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
     with pytest.raises(ArmwrightError, match="--recordings"):
         recordings_folder.recordings_folder(tmp_path / "file")
 
 
 def test_without_a_folder_everything_but_recording_works(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("no folder")
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
     with pytest.raises(ArmwrightError, match="--recordings"), running_studio(recordings=tmp_path / "file"):
         pass
     monkeypatch.setenv(recordings_folder.FOLDER_VARIABLE, str(tmp_path / "file"))

@@ -171,11 +171,12 @@ def test_work_does_not_outlive_a_studio_that_was_killed(tmp_path):
         "print('begins', flush=True)\n"
         "from armwright.studio.work_process import WorkProcess\n"
         "from support.studio_work import busy_for_ever\n"
-        f"WorkProcess(busy_for_ever, {{'port': {line.port}}}).run(lambda fraction, text: None)\n"
+        f"WorkProcess(busy_for_ever, {{'port': {line.port}}}).run(lambda fraction, text: None)\n",
+        encoding="utf-8",
     )
     paths = os.pathsep.join(entry for entry in sys.path if entry)
     with subprocess.Popen(
-        [sys.executable, script], stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": paths}
+        [sys.executable, script], stdout=subprocess.PIPE, encoding="utf-8", env=os.environ | {"PYTHONPATH": paths}
     ) as studio:
         line.opened()
         studio.kill()

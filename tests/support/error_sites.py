@@ -33,7 +33,7 @@ def reached(room: str) -> dict[str, set[int]]:
         out = Path(folder) / "coverage.json"
         command = [sys.executable, "-m", "pytest", "-q", "-n", "0", f"tests/{room}", f"--cov=src/armwright/{room}"]
         subprocess.run([*command, f"--cov-report=json:{out}"], cwd=ROOT, check=False, stdout=sys.stderr)
-        files = json.loads(out.read_text())["files"]
+        files = json.loads(out.read_text(encoding="utf-8"))["files"]
     return {name: set(entry["executed_lines"]) for name, entry in files.items()}
 
 

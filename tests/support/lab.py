@@ -49,7 +49,7 @@ def served(*options, host=None):
     """``armwright lab serve`` under way; gives what it said when it was ready."""
     host = host or address()
     command = [sys.executable, "-m", "armwright.cli", "lab", "serve", "--json", "--host", host, *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
     try:
         line = process.stdout.readline()
         if not line.startswith('{"ready"'):
@@ -66,7 +66,7 @@ def client(code, host, needs, timeout=PATIENCE):
     if importlib.util.find_spec(needs) is None:
         pytest.skip(f"{needs} is not installed (pip install armwright[lab-clients])")
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), host], capture_output=True, text=True, timeout=timeout
+        [sys.executable, "-c", textwrap.dedent(code), host], capture_output=True, encoding="utf-8", timeout=timeout
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.strip().splitlines()[-1])

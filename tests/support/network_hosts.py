@@ -48,7 +48,7 @@ class Hosts:
     def start(self, k, *words, **options):
         """Start a command on host k, as the leader of a group of processes."""
         line = ["ip", "netns", "exec", f"{self.name}-{k}", *map(str, words)]
-        return subprocess.Popen(line, start_new_session=True, text=True, **options)
+        return subprocess.Popen(line, start_new_session=True, encoding="utf-8", **options)
 
     def cable(self, k, state):
         """Pull or plug the cable of host k: "down" or "up"."""
@@ -57,7 +57,10 @@ class Hosts:
     def listening(self, k):
         """Addresses on which programs of host k listen, without ports."""
         found = subprocess.run(
-            ["ip", "netns", "exec", f"{self.name}-{k}", "ss", "-Htln"], capture_output=True, text=True, check=True
+            ["ip", "netns", "exec", f"{self.name}-{k}", "ss", "-Htln"],
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
         )
         return {line.split()[3].rsplit(":", 1)[0] for line in found.stdout.splitlines()}
 

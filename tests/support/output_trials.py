@@ -69,15 +69,17 @@ def prepare(folder: Path, names: list[str]) -> None:
             log = simulated_log(true_arm(), gear_friction(6), np.full(6, 11.0), seconds, noise=0.02)
             rows = np.concatenate([log.t[:, None], log.q, log.qd, log.current], axis=1)
             np.savetxt(folder / f"{name}.csv", rows, delimiter=",", header=",".join(head), comments="", fmt="%.7f")
-        (folder / "arm.toml").write_text(sheet_of().to_sheet())
+        (folder / "arm.toml").write_text(sheet_of().to_sheet(), encoding="utf-8")
     if {"feel", "sense"} & set(names):
         words = COMMANDS["identify"][0].replace("model.json", "known.json").replace("{}", str(folder))
         assert run(words.split())[0] == 0
     if "program" in names:
-        (folder / "ur5.script").write_text("def p():\n  movej([0,-1,1,0,0,0])\n  movej([0.2,-1,1,0,0,0])\nend\n")
+        (folder / "ur5.script").write_text(
+            "def p():\n  movej([0,-1,1,0,0,0])\n  movej([0.2,-1,1,0,0,0])\nend\n", encoding="utf-8"
+        )
     if "campaign-report" in names:
         settings = 'robot = "planar2"\nstart = [0, 0.1]\ngoal = [0.2, 0.3]\nduration = 0.1\nfriction = [1.0, 1.0]\n'
-        (folder / "many.toml").write_text(f'kind = "montecarlo"\nitems = 2\n[settings]\n{settings}')
+        (folder / "many.toml").write_text(f'kind = "montecarlo"\nitems = 2\n[settings]\n{settings}', encoding="utf-8")
         words = f"campaign run {folder}/many.toml --out {folder}/many --engine serial"
         assert run(words.split())[0] == 0
 

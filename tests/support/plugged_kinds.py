@@ -17,9 +17,11 @@ def plug_in(folder):
     """Write the metadata of a package that adds the kinds; return what PYTHONPATH has to hold."""
     made = folder / "campaign_kinds_of_tests-1.0.dist-info"
     made.mkdir()
-    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: campaign-kinds-of-tests\nVersion: 1.0\n")
+    (made / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: campaign-kinds-of-tests\nVersion: 1.0\n", encoding="utf-8"
+    )
     lines = [f"{name} = support.campaign_kinds:{value}" for name, value in KINDS.items()]
-    (made / "entry_points.txt").write_text("\n".join(["[armwright.kinds]", *lines, ""]))
+    (made / "entry_points.txt").write_text("\n".join(["[armwright.kinds]", *lines, ""]), encoding="utf-8")
     return [str(folder), str(TESTS)]
 
 

@@ -59,7 +59,7 @@ def _served(robot: str, recordings: Path) -> Iterator[Any]:
 def started_studio(recordings: Path, robot: str = "planar2") -> Iterator[tuple[subprocess.Popen[str], Any]]:
     """Start the command as a process of its own; yield it and what a `Page` needs to know. Killed at the end."""
     words = [sys.executable, "-m", "armwright.cli", "studio", robot, "--port", "0", "--json", "--recordings"]
-    with subprocess.Popen([*words, str(recordings)], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*words, str(recordings)], stdout=subprocess.PIPE, encoding="utf-8") as process:
         try:
             said = ""
             while not said.rstrip().endswith("}"):

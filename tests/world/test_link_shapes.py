@@ -31,13 +31,13 @@ def urdf(geometry: str, origin: str = "") -> str:
 def package(tmp_path):
     """A robot in a package of its own, with a mesh, and a secret beside it."""
     (tmp_path / "ws/robot/meshes").mkdir(parents=True)
-    (tmp_path / "ws/robot/meshes/cube.obj").write_text(OBJ)
-    (tmp_path / "secret.obj").write_text(OBJ)
+    (tmp_path / "ws/robot/meshes/cube.obj").write_text(OBJ, encoding="utf-8")
+    (tmp_path / "secret.obj").write_text(OBJ, encoding="utf-8")
     return tmp_path / "ws/robot/arm.urdf"
 
 
 def shapes_of(file, text, **options):
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     return link_shapes(aw.load(file, package_roots=options.get("package_roots")), file, **options)
 
 
@@ -66,7 +66,7 @@ def test_nothing_outside_the_folders_is_opened(package):
         f"file://{root.parent}/secret.obj": "path-inside-root",
     }.items():
         file = package.with_name("other.urdf")
-        file.write_text(urdf(f'<mesh filename="{reference}"/>'))
+        file.write_text(urdf(f'<mesh filename="{reference}"/>'), encoding="utf-8")
         robot = aw.load(urdf('<box size="1 1 1"/>'))
         with pytest.raises(DescriptionError) as caught:
             link_shapes(robot, file, package_roots=[root])
@@ -85,10 +85,10 @@ def test_collada_counts_its_unit(tmp_path):
     text = data.decode().replace("<up_axis>", '<unit name="centimeter" meter="0.01"/><up_axis>')
     assert 'meter="0.01"' in text
     file = tmp_path / "box.dae"
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     points = np.array(load_mesh(file).vertices)
     np.testing.assert_allclose(np.ptp(points, axis=0), [0.01, 0.02, 0.03], rtol=1e-6)
-    file.write_text('<!DOCTYPE x [<!ENTITY a "b">]>' + text)
+    file.write_text('<!DOCTYPE x [<!ENTITY a "b">]>' + text, encoding="utf-8")
     with pytest.raises(DescriptionError, match="document type"):
         load_mesh(file)
 
@@ -182,7 +182,7 @@ def test_the_command_draws_the_meshes(package, capsys):
     from armwright.cli import main
 
     text = urdf('<mesh filename="package://robot/meshes/cube.obj" scale="0.1 0.1 0.1"/>')
-    package.write_text(text.replace("collision", "visual"))
+    package.write_text(text.replace("collision", "visual"), encoding="utf-8")
     picture = package.with_suffix(".png")
     root = str(package.parent.parent)
     assert main(["show", str(package), "--draw", str(picture), "--meshes", root]) == 0

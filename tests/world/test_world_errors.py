@@ -81,7 +81,7 @@ PLY = (
 def test_mesh_files_have_a_stated_size_and_vertices_from_one(tmp_path, monkeypatch, name, content, text):
     monkeypatch.setattr(mesh_files, "MAX_TRIANGLES", 4)
     path = tmp_path / name
-    path.write_text(content)
+    path.write_text(content, encoding="utf-8")
     with pytest.raises(DescriptionError, match=text) as caught:
         read_mesh_file(path)
     assert caught.value.where == str(path)

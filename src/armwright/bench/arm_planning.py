@@ -203,7 +203,7 @@ def planning_figures(
     robot = load("ur5")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "ur5.urdf"
-        file.write_text(write_urdf(robot))
+        file.write_text(write_urdf(robot), encoding="utf-8")
         model = pin.buildModelFromUrdf(str(file))
     rows: dict[str, list[Any]] = {f"{who}/{what}": [] for who in ("armwright", "ompl") for what in ("first", "short")}
     rng, checks, unsolved, seed = np.random.default_rng(first), [], 0, first

@@ -136,7 +136,8 @@ def learning(place: Path, runs: int) -> dict[str, float]:
     file = place / f"learning-{runs}.toml"
     observers = json.dumps(DETECTIONS.settings["observers"])
     file.write_text(
-        f'kind = "detection"\nitems = 2\nseed = 131\n[settings]\nlearning_runs = {runs}\nobservers = {observers}\n'
+        f'kind = "detection"\nitems = 2\nseed = 131\n[settings]\nlearning_runs = {runs}\nobservers = {observers}\n',
+        encoding="utf-8",
     )
     found = measured("-m", "armwright.cli", "campaign", "run", file, "--workers", 1)
     return {"runs": runs, **found}
@@ -189,7 +190,7 @@ def keys_in(folder: Path) -> tuple[str, str]:
     folder.mkdir(mode=0o700)
     made = need("distributed", "scale", "a campaign of dask").Security.temporary()
     for name, text in (("cert.pem", made.tls_client_cert), ("key.pem", made.tls_client_key)):
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
     return str(folder / "cert.pem"), str(folder / "key.pem")
 
 
@@ -203,11 +204,11 @@ def _hosts(file: Path, keys: tuple[str, str]) -> Iterator[tuple[str, int]]:
     started = [subprocess.Popen([dask, "scheduler", *line], stdout=quiet, stderr=quiet)]
     try:
         until = time.monotonic() + WORKER_START_SECONDS
-        while not file.exists() or '"address"' not in file.read_text():
+        while not file.exists() or '"address"' not in file.read_text(encoding="utf-8"):
             if time.monotonic() > until or started[0].poll() is not None:
                 raise RuntimeError("no dask scheduler came up")
             time.sleep(0.05)
-        address = json.loads(file.read_text())["address"]
+        address = json.loads(file.read_text(encoding="utf-8"))["address"]
         line = [sys.executable, "-m", "armwright.cli", "campaign", "worker", address, "--workers", str(WORKERS)]
         line += ["--tls-ca", cert, "--tls-cert", cert, "--tls-key", key]
         started.append(subprocess.Popen(line, stdout=quiet, stderr=quiet))
@@ -229,21 +230,21 @@ def _size(folder: Path) -> float:
 def _children(pid: int) -> list[int]:
     try:
         threads = Path(f"/proc/{pid}/task").glob("*/children")
-        return [int(child) for thread in threads for child in thread.read_text().split()]
+        return [int(child) for thread in threads for child in thread.read_text(encoding="utf-8").split()]
     except OSError:
         return []
 
 
 def _peak(pid: int) -> float:
     try:
-        text = Path(f"/proc/{pid}/status").read_text()
+        text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     except OSError:
         return 0.0
     return next((int(line.split()[1]) / 1024.0 for line in text.splitlines() if line.startswith("VmHWM")), 0.0)
 
 
 def _cpu(pid: int) -> float:
-    stat = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
     return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
 
 

@@ -91,7 +91,7 @@ def measure(
         for peer in peers:
             worker = start(peer, folder)
             if worker is None:
-                lines = (folder / f"{peer}.log").read_text(errors="replace").strip().splitlines()
+                lines = (folder / f"{peer}.log").read_text(errors="replace", encoding="utf-8").strip().splitlines()
                 skipped[peer] = lines[-1] if lines else "did not start"
                 tell(f"{peer}: skipped ({skipped[peer]})")
             else:

@@ -62,7 +62,7 @@ def model_of(robot: Robot) -> tuple[Any, int]:
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "arm.urdf"
-        file.write_text(write_urdf(robot))
+        file.write_text(write_urdf(robot), encoding="utf-8")
         model = pin.buildModelFromUrdf(str(file))
     data, goal = model.createData(), fk(robot, np.zeros(robot.n))
     pin.framesForwardKinematics(model, data, np.zeros(model.nq))

@@ -12,7 +12,7 @@ from armwright.bench.protocol import COMPARED_STATES, case, serve, setup
 
 folder, models = setup()
 data = models["ur5"]
-text = (folder / "ur5.xml").read_text()
+text = (folder / "ur5.xml").read_text(encoding="utf-8")
 m = mj.MjModel.from_xml_string(text)
 d = mj.MjData(m)
 q, v, x = (data[key][0].copy() for key in ("q", "qd", "x"))

@@ -98,8 +98,8 @@ def prepare(folder: Path, names: Sequence[str]) -> None:
     """Write <arm>.urdf, <arm>.xml and <arm>.npz for every arm."""
     for name in names:
         robot = arm(name)
-        (folder / f"{name}.urdf").write_text(write_urdf(robot))
-        (folder / f"{name}.xml").write_text(write_mjcf(robot))
+        (folder / f"{name}.urdf").write_text(write_urdf(robot), encoding="utf-8")
+        (folder / f"{name}.xml").write_text(write_mjcf(robot), encoding="utf-8")
         rng, n, tree = np.random.default_rng(7), robot.n, robot.tree
         q, qd, x = (rng.uniform(-3.0, 3.0, (BATCH[name], n)) for _ in range(3))
         few = [(q[k], qd[k], x[k]) for k in range(PREPARED_STATES)]

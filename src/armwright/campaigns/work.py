@@ -102,7 +102,7 @@ def worker_of(plan: str, place: str, prepared: bytes, digest: str, expected: str
 @contextlib.contextmanager
 def ends_within(seconds: float) -> Iterator[None]:
     """End this **process** if the block takes longer: code that hangs, compiled or not, listens to nothing else."""
-    with open(os.devnull, "w") as quiet:
+    with open(os.devnull, "w", encoding="utf-8") as quiet:
         faulthandler.dump_traceback_later(seconds, exit=True, file=quiet)
         try:
             yield

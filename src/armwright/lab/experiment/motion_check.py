@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 WIDE_CUTOFF, WIDE_ORDER = 8.0, 4
 """[Hz] of the second filter, and its order: what wrenches are compared behind, too."""
+MOST_HOLE = 0.05  # [s] between samples of the unit that may be drawn over: 8 Hz sees little of it, 0.75 Hz nothing
 LEAST_CHECKED_SECONDS = 5.0  # [s] of a run: a filter of 0.75 Hz needs some of it for its edges
 
 
@@ -55,13 +56,15 @@ class MotionCheck:
 def check_motion(data: Data, t_imu: Array, robot: Robot) -> MotionCheck:
     """Compare the inertial unit of a run with the joints; t_imu (K,) are its times on the controller's clock.
 
+    Where records of the unit were lost for longer than `MOST_HOLE`, it is the longest part of the run without a hole.
+
     Raises:
         InputError: robot and unit were recorded together for too short a time.
     """
     assert data.imu is not None
     assert data.turning is not None
     piece = longest_piece(data, COMPARED_RATE, COMPARED_FREQUENCY)
-    use = (piece.t >= t_imu[0]) & (piece.t <= t_imu[-1])
+    use = _longest_together(piece.t, t_imu)
     t, q, qd, qdd = piece.t[use], piece.q[use], piece.qd[use], piece.qdd[use]
     if len(t) < LEAST_CHECKED_SECONDS * COMPARED_RATE:
         raise InputError(f"{data.name}: robot and inertial unit have {len(t) / COMPARED_RATE:.1f} s in common")
@@ -79,3 +82,12 @@ def check_motion(data: Data, t_imu: Array, robot: Robot) -> MotionCheck:
     measured = smooth.without_phase(derivative(np.einsum("tij,tj->ti", R, turning), 1.0 / COMPARED_RATE))
     expected = smooth.without_phase(np.asarray(acceleration(robot, q, qd, qdd))[:, 3:])
     return MotionCheck(data.name, thesis, wide, measured, expected)
+
+
+def _longest_together(t: Array, t_imu: Array) -> slice:
+    """Return the rows of t (T,) that are the longest stretch between holes of t_imu (K,)."""
+    holes = np.diff(t_imu) > MOST_HOLE
+    begins, ends = t_imu[np.r_[True, holes]], t_imu[np.r_[holes, True]]
+    first, last = np.searchsorted(t, begins, "left"), np.searchsorted(t, ends, "right")
+    k = int(np.argmax(last - first))
+    return slice(int(first[k]), int(last[k]))
