@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import armwright as aw
 from armwright.errors import DescriptionError
+from armwright.programs import Fraction, Joints, Move, Payload, Program, read_program, run_program
 from armwright.robot.provenance import CLASSES
 from armwright.robot.sheet.sheet_write import write_sheet
 
@@ -105,6 +108,70 @@ def test_a_kr6_stands_with_its_load_at_62_per_cent_of_axis_2() -> None:
 def test_large_arms_stand_with_their_load_without_a_counterbalance(name: str) -> None:
     use = standing(name, aw.load(name).rated_payload)
     assert 0.5 < use.max() < 0.8
+
+
+def stretched_out(robot, mass):
+    """A slow move near the horizontal, in which standing takes most; the outcome with a load at the flange."""
+    q = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    program = Program((Move("joint", Joints(q + 0.02), Fraction(0.02), line=3),), start_q=q)
+    return run_program(robot, program, payload=Payload(mass, np.zeros(3)))
+
+
+def test_an_answer_is_given_only_where_the_widths_allow_it() -> None:
+    """With δ = 5 % the answer is open for uses between 1/1.05 and 1/0.95; without widths it turns at 1."""
+    robot = aw.load("kr6r900-2")
+    light, heavy = stretched_out(robot, 1.0), stretched_out(robot, 2.0)
+    per_kg = heavy.wished.torque_use.max() - light.wished.torque_use.max()
+    empty = light.wished.torque_use.max() - per_kg
+    for use, answer in ((0.94, "feasible"), (0.96, "cannot be told"), (1.04, "cannot be told"), (1.06, "not feasible")):
+        outcome = stretched_out(robot, (use - empty) / per_kg)
+        assert outcome.wished.torque_use.max() == pytest.approx(use, abs=2e-3)
+        assert outcome.answer == answer
+        assert outcome.verdict.startswith(
+            {"cannot be told": "Cannot be told with these data"}.get(answer, answer.capitalize())
+        )
+        assert "± 5 %" in outcome.verdict and "without rotors and friction" in outcome.verdict
+        bare = stretched_out(replace(robot, provenance={}), (use - empty) / per_kg)
+        assert bare.answer == ("feasible" if use <= 1.0 else "not feasible")
+
+
+def test_no_arm_is_told_that_it_could_carry_more_than_its_rating() -> None:
+    robot = aw.load("kr6r900-2")
+    q = np.array([0.0, -1.5, 1.5, 0.0, 0.5, 0.0])
+    program = Program((Move("joint", Joints(q + 0.02), Fraction(0.02)),), start_q=q)
+    for carried, more in ((0.0, 6.0), (4.0, 2.0), (6.0, 0.0)):
+        outcome = run_program(robot, program, payload=Payload(carried, np.zeros(3)) if carried else None)
+        assert outcome.works.more_payload == pytest.approx(more)
+        assert any("could carry" in line for line in outcome.advice) == (more > 0.0)
+    unrated = run_program(replace(robot, rated_payload=None), program)
+    assert unrated.works.more_payload > 6.0 and not any("could carry" in line for line in unrated.advice)
+
+
+KRL = """DEF job()
+  BAS(#INITMOV, 0)
+  $TOOL = $NULLFRAME
+  $BASE = $NULLFRAME
+  $VEL.CP = 0.2
+  PTP {A1 0, A2 -90, A3 90, A4 0, A5 30, A6 0}
+  LIN {X 500, Y 0, Z 500, A 180, B 30, C 180}
+END
+"""
+RAPID = """MODULE m
+  PROC main()
+    MoveAbsJ [[0, 20, 10, 0, 30, 0], [9E9, 9E9, 9E9, 9E9, 9E9, 9E9]], v500, fine, tool0;
+    MoveAbsJ [[30, 0, 20, 10, 40, 20], [9E9, 9E9, 9E9, 9E9, 9E9, 9E9]], v500, fine, tool0;
+  ENDPROC
+ENDMODULE
+"""
+
+
+def test_makers_programs_get_torque_verdicts() -> None:
+    """KRL on a KUKA: joint torques; RAPID on an ABB whose drives nobody published: speeds, and what is needed."""
+    kuka = run_program(aw.load("kr6r900-2"), read_program(KRL, "krl"))
+    assert kuka.basis == "joints" and kuka.answer == "feasible" and 0.1 < kuka.wished.torque_use.max() < 1.0
+    abb = run_program(aw.load("irb120"), read_program(RAPID, "rapid"))
+    assert abb.basis == "speeds" and "torques not decided" in abb.verdict
+    assert any("needs joint torques of at least" in line for line in abb.advice)
 
 
 def test_provenance_and_payload_are_read_and_written_back() -> None:

@@ -206,7 +206,6 @@ def program(
     *,
     file: ProgramFile,
     arm: Robot,
-    language: LanguageName = None,
     reading: ReadingOptions,
     machining: GcodeOptions,
     cycles: CycleOptions,
@@ -232,7 +231,7 @@ def program(
     try:
         with progress(f"{file.name} on {arm.name}", json) as bar:
             tell: Callable[[float], Any] = bar or (lambda _: None)
-            text = read_program(file, language, **reading.said(), **machining.said())
+            text = read_program(file, reading.language, **reading.said(), **machining.said())
             tell(0.05)
             if text.reading is not None and not any(move.kind != "wait" for move in text.moves):
                 say_json(description(text)) if json else say_nothing_moves(text)

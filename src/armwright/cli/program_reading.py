@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.cli.failures import fail
-from armwright.cli.option_words import numbers
+from armwright.cli.option_words import LanguageName, numbers
 from armwright.cli.output import WRONG, say
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ MOST_SHOWN = 12  # gaps, calls and lines that the terminal lists
 class ReadingOptions:
     """How a program is read."""
 
+    language: LanguageName = None
     more: Annotated[
         list[Path] | None, typer.Option("--more", metavar="FILE", help="Further file of the program; repeat it.")
     ] = None

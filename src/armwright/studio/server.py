@@ -124,6 +124,8 @@ PROGRAMS = (
     ".nc",
     ".ngc",
     ".gcode",
+    ".gco",
+    ".cnc",
     ".tap",
 )
 UPLOAD_KINDS: dict[str, tuple[tuple[str, ...], int]] = {

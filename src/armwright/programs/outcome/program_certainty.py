@@ -10,16 +10,15 @@ that says nothing of its classes has δ = 0, as before.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from armwright.programs.motors.motor_limits import Basis
-    from armwright.programs.outcome.program_run import ProgramRun
+    from armwright.programs.outcome.program_run import Answer, ProgramRun
     from armwright.robot.model import Robot
 
-Answer = Literal["feasible", "not feasible", "cannot be told"]
 NAMES = {"inertia": "masses", "effort": "joint efforts", "rotor": "rotors", "friction": "friction"}
 USED: dict[str, tuple[str, ...]] = {"motors": tuple(NAMES), "joints": ("effort", "inertia"), "speeds": ()}
 

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from armwright.programs.motors import Demand, MotorRun, MoveSummary, Override, Tracked, Trip
     from armwright.programs.motors.motor_limits import Basis
     from armwright.programs.motors.what_works import Needed, Sensitivity
-    from armwright.programs.outcome.program_certainty import Answer
     from armwright.programs.program import Program
     from armwright.programs.program_plan import ProgramPlan
     from armwright.recording import Recording
     from armwright.robot.model import Robot
     from armwright.types import Array
+
+Answer = Literal["feasible", "not feasible", "cannot be told"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -144,22 +144,6 @@ def tracking_cells(outcome: ProgramRun) -> list[list[str]]:
     return out
 
 
-def standing_words(outcome: ProgramRun) -> str:
-    """Return where holding the arm at rest is already too much; empty if it is nowhere."""
-    from armwright.programs.outcome.program_words import LIMITS, place_words
-
-    most = outcome.standing.max(axis=0)
-    j = int(np.argmax(most))
-    if not most[j] > 1.0:
-        return ""
-    cycle = int(np.argmax(outcome.standing[:, j]))
-    where = place_words(outcome, int(outcome.demand.moves[cycle]))
-    return (
-        f"The arm cannot be held: at rest the {LIMITS[outcome.basis]} of {outcome.robot.joints[j].name} needs "
-        f"{100 * most[j]:.3g} % of its torque in {where}."
-    )
-
-
 def trip_words(outcome: ProgramRun, one: Tracked) -> str:
     """Return when the drive would stop, and why; empty if it would not."""
     trip = one.trip

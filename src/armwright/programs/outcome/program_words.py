@@ -19,7 +19,7 @@ from armwright.programs.outcome.program_certainty import (
 )
 from armwright.programs.outcome.program_run import limit_of
 from armwright.programs.outcome.program_tables import COMPONENTS, motor_rows, reaction_rows, wrench_rows
-from armwright.programs.outcome.program_tracking import standing_words, tracking_words, trip_words
+from armwright.programs.outcome.program_tracking import tracking_words, trip_words
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import MotorEvent, MoveOutcome, ProgramRun
@@ -69,6 +69,20 @@ def verdict(outcome: ProgramRun) -> str:
         f"Not feasible: {f'{still} ' if still else ''}{what} asks more than the {drives} of {names} can do, in "
         f"{int(flagged.sum())} of {flagged.size} cycles. First {event_words(outcome, first)}. "
         f"{tracking_words(outcome)} {_override_words(outcome)} {_basis(outcome)}",
+    )
+
+
+def standing_words(outcome: ProgramRun) -> str:
+    """Return where holding the arm at rest is already too much; empty if it is nowhere."""
+    most = outcome.standing.max(axis=0)
+    j = int(np.argmax(most))
+    if not most[j] > 1.0:
+        return ""
+    cycle = int(np.argmax(outcome.standing[:, j]))
+    where = place_words(outcome, int(outcome.demand.moves[cycle]))
+    return (
+        f"The arm cannot be held: at rest the {LIMITS[outcome.basis]} of {outcome.robot.joints[j].name} needs "
+        f"{100 * most[j]:.3g} % of its torque in {where}."
     )
 
 

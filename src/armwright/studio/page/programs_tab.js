@@ -6,7 +6,7 @@ export function programsTab(app) {
   const left = el("div"), right = el("div");
   let items = [], source = null, result = null, override = 1, payload = 0, job = null, last = 0;
 
-  const file = el("input", { type: "file", accept: ".irl,.script,.urscript,.mod,.modx,.prg,.sys,.sysx,.src,.krl,.sub,.nc,.ngc,.gcode,.tap", hidden: true, id: "program-file", onchange: async () => {
+  const file = el("input", { type: "file", accept: ".irl,.script,.urscript,.mod,.modx,.prg,.sys,.sysx,.src,.krl,.sub,.nc,.ngc,.gcode,.gco,.cnc,.tap", hidden: true, id: "program-file", onchange: async () => {
     const got = file.files[0] && (await app.upload("program", file.files[0]));
     file.value = "";
     if (got) { source = got.number; await refresh(); run(); }
