@@ -144,12 +144,15 @@ class CornerRun:
         return CornerRun(legs, curve.motion, owner, last & halts[leg])
 
 
-def chain(walker: Walker, runs: list[CornerRun]) -> tuple[CurvePieces, Array]:
-    """Concatenate runs; return all pieces, and the wait (m+1,) [s] at the start and after each piece."""
+def chain(walker: Walker, runs: list[CornerRun]) -> tuple[CurvePieces, Array, list[int]]:
+    """Concatenate runs; return all pieces, the wait (m+1,) [s] at the start and after each piece, and each run's first.
+
+    The first piece of a run is the one behind the rounding of the corner before it.
+    """
     zone = np.zeros(len(runs) + 1)
     for k, (run, following) in enumerate(pairwise(runs)):
         zone[k + 1] = _zone(walker, run, following)
-    parts, waits = [], [np.zeros(1)]
+    parts, waits, begins = [], [np.zeros(1)], [0]
     for k, run in enumerate(runs):
         pieces = _trim(run, zone[k], zone[k + 1])
         wait = {leg.index: leg.wait for leg in run.legs if leg.wait}
@@ -162,7 +165,8 @@ def chain(walker: Walker, runs: list[CornerRun]) -> tuple[CurvePieces, Array]:
             waits.append(
                 np.array([wait.get(int(o), 0.0) if s else 0.0 for o, s in zip(part.owner, part.stop, strict=True)])
             )
-    return CurvePieces(*(np.concatenate(column) for column in zip(*parts, strict=True))), np.concatenate(waits)
+        begins.append(begins[-1] + sum(part.h.size for part in (parts[-2:] if zone[k + 1] > 0.0 else parts[-1:])))
+    return CurvePieces(*(np.concatenate(column) for column in zip(*parts, strict=True))), np.concatenate(waits), begins
 
 
 def _zone(walker: Walker, run: CornerRun, following: CornerRun) -> float:

@@ -36,8 +36,17 @@ if TYPE_CHECKING:
 SECTION_FRACTIONS = np.array([1e-6, 0.25, 0.5, 0.75, 1.0 - 1e-6])  # at the very ends another move's limits may count
 
 
+LEAP_CYCLES = 2  # of rest, and what is left of one, before the arm is set down behind a gap: it ends at rest in them
+
+
 def clock(
-    route: Route, law: Profile, *, window: Array | None = None, pace: Pace | None = None, override: float = 1.0
+    route: Route,
+    law: Profile,
+    *,
+    window: Array | None = None,
+    pace: Pace | None = None,
+    override: float = 1.0,
+    cycle: float = 0.01,
 ) -> Trajectory:
     """Return ℓ(t), one coordinate, each section slowed down until a pace is kept between the law's grid points, too.
 
@@ -47,6 +56,7 @@ def clock(
         window: (sections,) [s] over which the law is averaged; None for none.
         pace: None to take the law as it is.
         override: factor on the resulting speed of everything but the waits.
+        cycle: [s]; behind a gap the arm begins anew with one of them.
     """
     breaks, pieces, now = [np.zeros(1)], [], 0.0
 
@@ -68,6 +78,9 @@ def clock(
         add(part if override == 1.0 else time_scaled(part, 1.0 / override))
         if route.waits[last] > 0.0:
             add(_rest(float(route.curve.breaks[last]), route.waits[last]))
+        if route.leaps[last]:
+            begins = cycle * (np.ceil(now / cycle - 1e-9) + LEAP_CYCLES)
+            add(_rest(float(route.curve.breaks[last]), begins - now))
     return Trajectory(np.concatenate(breaks), np.concatenate(pieces))
 
 
@@ -76,11 +89,23 @@ def joints_at(route: Route, time: Trajectory, t: Array) -> tuple[Array, Array, A
     s, sd, sdd = (part[..., 0] for part in time.evaluate(t))
     s = np.clip(s, 0.0, route.curve.duration)
     piece = np.searchsorted(route.curve.breaks[1:-1], s, side="right")
-    q, dq, ddq = route.curve.on_pieces(piece, s - route.curve.breaks[piece])
     # standing at a stop is still part of the move that led there
     behind = np.maximum(np.searchsorted(route.curve.breaks, s - 1e-12 * route.curve.duration, side="right") - 1, 0)
+    for at, begins in zip(np.flatnonzero(route.leaps), leap_times(route, time), strict=True):
+        piece, behind = (np.where(t < begins, np.minimum(k, at - 1), np.maximum(k, at)) for k in (piece, behind))
+    q, dq, ddq = route.curve.on_pieces(piece, s - route.curve.breaks[piece])
     owner = np.where(sd == 0.0, route.owner[np.minimum(behind, route.owner.size - 1)], route.owner[piece])
     return q, dq * sd[..., None], ddq * sd[..., None] ** 2 + dq * sdd[..., None], owner
+
+
+def leap_times(route: Route, time: Trajectory) -> list[float]:
+    """Return when [s] the arm begins anew behind each gap: where ℓ(t) leaves that stop."""
+    if not route.leaps.any():
+        return []
+    moving = np.flatnonzero(np.abs(time.coefficients[:, 1:]).any(axis=(1, 2)))
+    leaves = time.coefficients[moving, 0, 0]
+    near = 1e-12 * route.curve.duration
+    return [float(time.breaks[moving[np.searchsorted(leaves, s - near)]]) for s in route.curve.breaks[route.leaps]]
 
 
 def when(route: Route, time: Trajectory) -> Array:
