@@ -73,6 +73,7 @@ class Route:
         curve: joints by the travelled length ℓ [m], quintic pieces; only where the arm stops may the direction jump.
         owner: (m,) index of the move that each piece belongs to.
         rounded: (m,) pieces of corners rounded in joint space.
+        blended: (m,) pieces of all corners that are rounded.
         stops: (m+1,) where the arm is at rest, both ends included.
         waits: (m+1,) how long it stays there [s].
         notes: what had to be changed or assumed.
@@ -87,6 +88,7 @@ class Route:
     waits: Array
     notes: tuple[Note, ...]
     leaps: NDArray[np.bool_]
+    blended: NDArray[np.bool_]
     unchecked: tuple[int, ...] = ()
 
     @property
@@ -132,6 +134,7 @@ def route(robot: Robot, program: Program, q_start: Array | None = None) -> Route
         waits,
         tuple(walker.notes),
         leaps,
+        whole.blended,
         tuple(laid.unchecked),
     )
 
@@ -264,7 +267,10 @@ def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> CornerRun:
                 f"at a corner of {np.degrees(angles[k]):.3f}°, and 0.1° is the most that is taken for none",
                 "a blend over a distance (c_cp, a zone, a radius), or a stop",
             )
-    joints = [tool_corner(a, b, float(d)) for a, b, d in zip(legs[:-1], legs[1:], zone[1:-1], strict=True)]
+    joints = [
+        tool_corner(a, b, (moves[a.index], moves[b.index]), float(d))
+        for a, b, d in zip(legs[:-1], legs[1:], zone[1:-1], strict=True)
+    ]
     path = join(segments, joints)
     tool = tool_of(moves[legs[0].index])
     try:
@@ -276,4 +282,6 @@ def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> CornerRun:
     ends = np.minimum(np.searchsorted(curve.sigma, path.corners[1:] - 1e-12), curve.sigma.size - 1)
     for leg, q_end in zip(legs, curve.motion.evaluate(curve.motion.breaks[ends]).q, strict=True):
         walker.check_status(leg.index, q_end)
-    return CornerRun.tool(legs, curve, path.corners)
+    return CornerRun.tool(
+        legs, curve, path.corners, zone * [0.0, *(not c.stop and c.before > 0.0 for c in joints), 0.0]
+    )

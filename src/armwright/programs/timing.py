@@ -128,11 +128,11 @@ def _rest(s: float, seconds: float) -> Trajectory:
 
 
 def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> Trajectory:
-    """Return the law slowed down until a pace's caps, pushes and joint accelerations hold at five places per piece."""
+    """Return the law slowed down until a pace's limits hold at five places per piece."""
     s, sd, sdd = (value[..., 0] for value in part.within(SECTION_FRACTIONS))
     curve, s = route.part(first, last), s - route.curve.breaks[first]
     piece = np.searchsorted(curve.breaks[1:-1], s, side="right")
-    _, dq, ddq = curve.on_pieces(piece, s - curve.breaks[piece])
+    q, dq, ddq = curve.on_pieces(piece, s - curve.breaks[piece])
     cap, push, weight = (limit[first:last][piece] for limit in (pace.cap, pace.push, pace.weight))
     qdd = dq * sdd[..., None] + ddq * sd[..., None] ** 2
     use = max(
@@ -140,6 +140,12 @@ def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> 
         float((np.abs(sdd) / push).max()),
         float(np.abs(qdd * weight).max(initial=0.0)),
     )
+    most = pace.bends.most[first:last][piece]
+    at = np.isfinite(most)
+    if at.any():
+        size, along, across = np.moveaxis(pace.bends.slopes(first + piece[at], q[at], dq[at], ddq[at]), -1, 0)
+        x = sd[at] ** 2
+        use = max(use, float((np.hypot(size * sdd[at] + along * x, across * x) / most[at]).max()))
     if use <= 1.0 + 1e-9:
         return part
     return time_scaled(part, float(np.sqrt(use)))
@@ -167,7 +173,8 @@ def words_law(route: Route, pace: Pace) -> Profile:
 
 def _grid(route: Route, pace: Pace, first: int, last: int) -> tuple[Array, NDArray[np.int64]]:
     """Return the grid of a section and the piece of each interval: finer where accelerations must hold on a bend."""
-    count = np.where(pace.weight[first:last].any(axis=1), FINER, 1)
+    fine = pace.weight[first:last].any(axis=1) | np.isfinite(pace.bends.most[first:last])
+    count = np.where(fine, FINER, 1)
     piece = np.repeat(np.arange(first, last), count)
     inside = np.arange(piece.size) - np.repeat(np.cumsum(count) - count, count)
     breaks = route.curve.breaks
@@ -185,24 +192,53 @@ def joined(parts: list[Profile]) -> Profile:
 def _rows(route: Route, pace: Pace, law: Profile) -> tuple[Array, Array, Array] | None:
     """Return the limits as rows a u + b x + c ≤ 0 of the law's intervals, each (N, k); None if the law keeps them."""
     weight = pace.weight[law.origin][:, None]
-    if not weight.any():
+    bent = np.isfinite(pace.bends.most[law.origin])
+    if not (weight.any() or bent.any()):
         return None
     h = np.diff(law.s)
     start = route.curve.breaks[law.origin]
     ends = np.stack([law.s[:-1] - start, law.s[1:] - start], axis=1)
     first, last = int(law.origin[0]), int(law.origin[-1]) + 1
-    _, dq, ddq = route.part(first, last).on_pieces(np.repeat(law.origin[:, None] - first, 2, axis=1), ends)
+    q, dq, ddq = route.part(first, last).on_pieces(np.repeat(law.origin[:, None] - first, 2, axis=1), ends)
     inertia, curve = dq * weight, ddq * weight
     x = np.stack([law.x[:-1], law.x[1:]], axis=1)[..., None]
-    if np.abs(inertia * law.push[:, None, None] + curve * x).max() <= LIMIT_FACTOR:
+    tool, bend = _bend_rows(pace, law, bent, q, dq, ddq)
+    asked = np.abs(inertia * law.push[:, None, None] + curve * x).max(initial=0.0)
+    turned = (tool * law.push[:, None, None] + bend * x).max(initial=0.0)
+    if max(asked, turned) <= LIMIT_FACTOR:
         return None
     reach = np.stack([np.zeros_like(h), 2.0 * h], axis=1)
     a = (inertia + reach[..., None] * curve).reshape(h.size, -1)
     b = curve.reshape(h.size, -1)
     push, cap = 1.0 / pace.push[law.origin], 1.0 / pace.cap[law.origin]
-    a = np.concatenate([a, -a, push[:, None], -push[:, None], reach * cap[:, None]], axis=1)
-    b = np.concatenate([b, -b, np.zeros((h.size, 2)), np.repeat(cap[:, None], 2, axis=1)], axis=1)
+    a_tool, b_tool = (tool + reach[..., None] * bend).reshape(h.size, -1), bend.reshape(h.size, -1)
+    a = np.concatenate([a, -a, push[:, None], -push[:, None], reach * cap[:, None], a_tool], axis=1)
+    b = np.concatenate([b, -b, np.zeros((h.size, 2)), np.repeat(cap[:, None], 2, axis=1), b_tool], axis=1)
     return a, b, np.full_like(a, -1.0)
+
+
+OCTAGON = np.sqrt(2.0) - 1.0
+
+
+def _bend_rows(
+    pace: Pace, law: Profile, bent: NDArray[np.bool_], q: Array, dq: Array, ddq: Array
+) -> tuple[Array, Array]:
+    """Return factors of u and of x (N, 2, 4) that keep the tool's acceleration, at both ends of the law's intervals.
+
+    Along the path it is |p′|u + p″·t x, across it |p″ₙ| x, and the length of the two is bounded: a circle, in which an
+    octagon with its corners on it is kept, |along| + (√2 − 1) across ≤ most and (√2 − 1)|along| + across ≤ most. So a
+    corner of θ between two lines, rounded over d by a parabola, is entered at about √(a d/sin(θ/2)), √(√2 a d) at 90°:
+    at σ̇ = v its acceleration is sin(θ/2) v²/d all the way.
+    """
+    tool, bend = np.zeros((2, law.origin.size, 2, 4))
+    if bent.any():
+        piece = np.repeat(law.origin[bent][:, None], 2, axis=1)
+        slopes = pace.bends.slopes(piece, q[bent], dq[bent], ddq[bent]) / pace.bends.most[piece][..., None]
+        size, along, across = np.moveaxis(slopes, -1, 0)
+        rows = [(sign * share, rest) for sign in (1.0, -1.0) for share, rest in ((1.0, OCTAGON), (OCTAGON, 1.0))]
+        tool[bent] = np.stack([share * size for share, _ in rows], axis=-1)
+        bend[bent] = np.stack([share * along + rest * across for share, rest in rows], axis=-1)
+    return tool, bend
 
 
 def check_bounded(robot: Robot, program: Program, route: Route, pace: Pace) -> None:
