@@ -109,8 +109,9 @@ class Walker:
         options = self.postures.get(index)
         if options is None:  # the target keeps the arm's orientation, or there is no closed form
             T = pose_of(move, fk(self.robot, q) @ tool_of(move))
-            found: Any = ik(self.robot, flange_of(move, T), seed=q, limits=False)
-            options = found.solutions
+            closed = closed_form(self.robot)
+            found: Any = ik(self.robot, flange_of(move, T), seed=q, limits=not closed)
+            options = found.solutions if closed else found.solutions[found.within_limits]
         if options.shape[0] == 0:
             T = pose_of(move, fk(self.robot, q) @ tool_of(move))
             closest: Any = ik(self.robot, flange_of(move, T), seed=q, limits=False)

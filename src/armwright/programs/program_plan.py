@@ -135,7 +135,7 @@ def plan_program(
     """Plan the motion of a program.
 
     Args:
-        robot: the arm; tool moves need one with closed-form inverse kinematics.
+        robot: the arm; tool moves need one that can turn and place its tool freely.
         program: from a reader.
         cycle: sampling time Δt [s].
         start_q: (n,) where the arm is at first; default the program's own, or else at rest in its first target, whose
