@@ -2,7 +2,8 @@
 """Joints along a tool path of an arm without closed-form inverse kinematics: step by step from the posture before.
 
 Each step integrates q′ = A⁺x′ (A = W J, weighted) over one interval of the path by RK4 and returns to the path by
-Newton steps. An arm with joints to spare takes the least motion of its joints; so its posture depends on where it came from.
+Newton steps. An arm with joints to spare takes the least motion of its joints; so its posture depends on where it came
+from.
 """
 
 from __future__ import annotations

@@ -246,7 +246,8 @@ def _trim(run: CornerRun, first: float, last: float) -> CurvePieces:
     ends = np.concatenate([piece[1:] != piece[:-1], [True]])
     none = np.zeros(piece.size, dtype=bool)
     parts = CurvePieces(np.diff(curve.breaks), c, run.owner[piece], none, run.stop[piece] & ends, run.blended[piece])
-    return CurvePieces(*(part[keep] for part in parts))
+    h, c, owner, rounded, stop, blended = parts
+    return CurvePieces(h[keep], c[keep], owner[keep], rounded[keep], stop[keep], blended[keep])
 
 
 def _rounded(run: CornerRun, following: CornerRun, zone: float) -> CurvePieces:
