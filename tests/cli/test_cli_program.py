@@ -35,6 +35,9 @@ def short(place, *d, speed=0.1, radius=0, more=""):
     return SHORT.format(place=place(*(d or (0.0, 0.1, 0.05))), speed=speed, radius=radius, more=more)
 
 
+FAR = ("--start", "0,0,0,0,0,0")  # from where the arm has to move a lot
+
+
 def run(capsys, file, *argv, robot="ur5"):
     code = main(["run", "program", str(file), "--robot", robot, *argv])
     out, err = capsys.readouterr()
@@ -59,14 +62,14 @@ def test_feasible_and_not(capsys, program, place):
     assert out.startswith("Feasible (joint efforts and masses of the maker, ± 10 %")
     assert "every joint can follow short" in out
     assert "joint efforts" in out and "movel(" in out and "time-optimal" in out
-    code, out, err = run(capsys, file, "--override", "9")
+    code, out, err = run(capsys, file, "--override", "9", *FAR)
     assert (code, err) == (1, "")
     assert out.startswith("Not feasible") and "must not run faster than" in out
 
 
 def test_json_has_it_all_and_the_override_turns_the_verdict(capsys, program, place):
     file = program(short(place))
-    code, out, _ = run(capsys, file, "--json")
+    code, out, _ = run(capsys, file, "--json", *FAR)
     found = json.loads(out)
     assert code == 0 and found["feasible"] and found["error"] is None
     wanted = {"verdict", "basis", "checked", "missing", "moves", "events", "motors", "reactions", "works", "notes"}
@@ -75,7 +78,7 @@ def test_json_has_it_all_and_the_override_turns_the_verdict(capsys, program, pla
     assert len(found["motors"]) == len(found["reactions"]) == 6
     x = found["works"]["override"]
     for factor, expected in ((0.999, 0), (1.01, 1)):
-        code, out, _ = run(capsys, file, "--json", "--override", str(factor * x))
+        code, out, _ = run(capsys, file, "--json", "--override", str(factor * x), *FAR)
         assert (code, json.loads(out)["feasible"]) == (expected, expected == 0)
 
 
@@ -99,7 +102,7 @@ def test_options_reach_the_run(capsys, program, place):
     plain, heavy = found(), found("--payload", "4@0,0,0.1")
     assert heavy["motors"][1]["torque_peak_nm"] > 1.1 * plain["motors"][1]["torque_peak_nm"]
     assert found("--cycle", "0.004")["cycles"] > 2 * plain["cycles"]
-    assert found("--start", "0,-1.2,1.5,-1.8,-1.5,0.2")["duration_s"] < plain["duration_s"]
+    assert plain["duration_s"] < found("--start", "0,-1.2,1.5,-1.8,-1.5,0.2")["duration_s"] < found(*FAR)["duration_s"]
     assert found("--timing", "fastest")["duration_s"] < 0.5 * plain["duration_s"]
     assert found("--basis", "speeds")["basis"] == "speeds"
     printed = found("--tracking", "algorithm-1", "--rule", "partitioned")
@@ -243,10 +246,16 @@ def test_examples(capsys, name, robot, says):
     assert code == 0 and found["feasible"] and says in found["verdict"]
 
 
+def test_a_program_of_one_target_has_nothing_to_check_without_a_start(capsys, program):
+    text = "program s;\nseq\n  move ptp joint(mainjoint(90, 30, 40)) speed_ptp=1 acc_ptp=1;\nendseq\n"
+    code, _, err = run(capsys, program(text, "spin.irl"), robot="centrifuge")
+    assert code == 2 and "line 3" in err and "--start" in err
+
+
 def test_a_machine_of_three_axes_whose_motors_heat(capsys, program):
     """The centrifuge: fewer axes than an arm has, and a sheet that knows how its motors warm up."""
     text = "program s;\nseq\n  move ptp joint(mainjoint(90, 30, 40)) speed_ptp=1 acc_ptp=1;\nendseq\n"
-    code, out, _ = run(capsys, program(text, "spin.irl"), "--json", robot="centrifuge")
+    code, out, _ = run(capsys, program(text, "spin.irl"), "--json", "--start", "0,0,0", robot="centrifuge")
     found = json.loads(out)
     assert code == 0 and found["missing"] == []
     assert all(0.0 < motor["heat"] < 1.0 and motor["continuous_torque_nm"] > 0.0 for motor in found["motors"])

@@ -206,7 +206,7 @@ def test_what_is_checked_is_said(rl15):
 
 def test_demo_end_to_end(rl15):
     """The demonstration as it ships: feasible, at the limit of axis 4's speed, every move with its line."""
-    outcome = run_program(rl15, DEMO)
+    outcome = run_program(rl15, DEMO, start_q=np.zeros(6))
     assert outcome.feasible and outcome.basis == "motors"
     assert [row.line for row in outcome.moves] == list(range(41, 53))
     assert 1.0 < outcome.override.program < 1.01

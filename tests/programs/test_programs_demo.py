@@ -24,7 +24,7 @@ def demo():
 
 @pytest.fixture(scope="module")
 def plan(rl15, demo):
-    return plan_program(rl15, demo)
+    return plan_program(rl15, demo, start_q=np.zeros(6))
 
 
 def only(program, first, last, **change):

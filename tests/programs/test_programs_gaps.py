@@ -4,20 +4,26 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import armwright as aw
 from armwright.cli import main
-from armwright.programs import Fraction, Stop, run_program
-from armwright.programs.gaps import LEADING_SHARE, bridged, checked_moves
+from armwright.kinematics import fk
+from armwright.programs import run_program
+from armwright.programs.gaps import checked_moves
+from armwright.programs.motors.what_works import exact
 
 NO = "[9E9,9E9,9E9,9E9,9E9,9E9]"
 TEXT = f"""MODULE m
 CONST jointtarget j := [[0,10,20,0,30,0],{NO}];
-CONST robtarget a := [[500,0,500],[0,0,1,0],[0,0,0,0],{NO}];
+CONST jointtarget j2 := [[20,10,20,0,30,0],{NO}];
+CONST robtarget a := [[500,0,500],[0.5,0.5,0.5,0.5],[0,0,0,0],{NO}];
 PROC main()
   MoveAbsJ j, v100, z10, tool0;
+  MoveAbsJ j2, v100, z10, tool0;
   MoveL away, v100, fine, tool0;
   MoveL a, v100, fine, tool0;
   MoveL Offs(a,0,50,0), v100, fine, tool0;
@@ -26,21 +32,65 @@ ENDMODULE
 """
 
 
-def test_the_plan_stops_at_a_gap_and_begins_anew_behind_it():
-    program = aw.read_program(TEXT)
-    closed = bridged(program)
-    assert [m.kind for m in program.moves] == ["joint", "line", "line"]
-    assert [m.kind for m in closed.moves] == ["joint", "joint", "line"]
-    assert closed.moves[0].blend == Stop() and closed.moves[1].speed == Fraction(LEADING_SHARE)
-    assert checked_moves(program) == 2 and program.reading.reached == 4
-    assert any("is no move" in note.message for note in closed.notes)
-    whole = aw.read_program(TEXT.replace("away", "a"))
-    assert bridged(whole) is whole and checked_moves(whole) == 4
+@pytest.fixture(scope="module")
+def outcome():
+    return run_program(aw.load("irb140"), aw.read_program(TEXT))
 
 
-def test_the_verdict_says_how_far_it_goes():
-    outcome = run_program(aw.load("irb140"), aw.read_program(TEXT))
-    assert outcome.feasible and "as far as read: 2 of 4 moves" in outcome.verdict
+def test_the_plan_stops_at_a_gap_and_begins_anew_behind_it(outcome):
+    """Two motions from rest to rest; what nobody knows between them is in no time, no figure and no event."""
+    plan, robot = outcome.plan, outcome.robot
+    (_, end), (begin, last) = plan.parts
+    assert begin == end and last == plan.duration and plan.route.unchecked == (0, 2)
+    assert checked_moves(plan) == 3 and plan.program.reading.reached == 5
+    jump = int(np.flatnonzero(outcome.demand.leaps)[0])
+    assert plan.t[jump + 1] == pytest.approx(begin, abs=1e-12)
+    np.testing.assert_allclose(fk(robot, plan.q[jump + 1])[:3, 3], [0.5, 0.0, 0.5], atol=1e-9)
+    assert not plan.qd[jump - 1 : jump + 2].any()
+    first, second = (plan.moves[k] for k in (1, 3))
+    alone = [
+        aw.plan_program(robot, replace(plan.program, reading=None, moves=moves))
+        for moves in (plan.program.moves[:2], plan.program.moves[2:])
+    ]
+    for move, part in zip((first, second), alone, strict=True):
+        assert move.end - move.start == pytest.approx(part.duration, rel=1e-9)
+    assert plan.duration - sum(part.duration for part in alone) < 4 * plan.cycle  # a pause marks the gap
+
+
+def test_nothing_is_asked_where_the_arm_is_set_down(outcome):
+    """The whole as its two parts: the same demands, and no motor flagged by a jump of half a metre."""
+    jump = int(np.flatnonzero(outcome.demand.leaps)[0])
+    assert np.linalg.norm(outcome.demand.q[jump + 1] - outcome.demand.q[jump]) > 0.2
+    for run in (outcome.wished, outcome.motors):
+        assert not run.wanted[jump].any() and not run.qd[jump].any() and not run.lag[jump].any()
+        assert np.abs(run.lag).max() < 1e-3
+    assert outcome.feasible and outcome.trip is None and not outcome.events
+    assert outcome.override.program > 1.0
+    parts = [part for _, part in outcome.demand.parts()]
+    most = np.max([exact(outcome.robot, part, outcome.basis)[0].speed_use.max(axis=0) for part in parts], axis=0)
+    np.testing.assert_allclose(outcome.wished.speed_use.max(axis=0), most, atol=1e-12)
+
+
+def test_too_fast_behind_a_gap_is_told_there(outcome):
+    faster = run_program(outcome.robot, outcome.program, override=18.0)
+    beyond = np.unique(faster.demand.moves[faster.wished.clipped.any(axis=1)])
+    assert not faster.feasible and beyond.tolist() == [1, 3]
+
+
+def test_the_verdict_says_how_far_it_goes(outcome):
+    assert "as far as read: 3 of 5 moves" in outcome.verdict
+    notes = {note.line: note.message for note in outcome.plan.notes if "is not checked" in note.message}
+    assert "begins at rest in the first target" in notes[6] and "begins anew" in notes[9]
+
+
+def test_a_target_that_says_not_all_is_no_place_to_begin_anew():
+    text = TEXT.replace(
+        "MoveL a, v100, fine, tool0;",
+        f"MoveAbsJ [[10,9E9,9E9,9E9,9E9,9E9],{NO}], v100, fine, tool0;\n  MoveL a, v100, fine, tool0;",
+    )
+    plan = aw.plan_program(aw.load("irb140"), aw.read_program(text))
+    assert plan.route.unchecked == (0, 2, 3)
+    assert any("names no whole target" in note.message and note.line == 9 for note in plan.notes)
 
 
 def test_a_program_without_known_moves_cannot_be_planned():
@@ -55,7 +105,7 @@ def test_exit_codes_of_programs_that_are_not_read_whole(tmp_path, capsys):
     words = ["run", "program", str(path), "--robot", "irb140", "--json"]
     assert main(words) == 3
     read = json.loads(capsys.readouterr().out)["read"]
-    assert (read["whole"], read["moves"], len(read["gaps"])) == (False, 4, 4)
+    assert (read["whole"], read["moves"], len(read["gaps"])) == (False, 5, 5)
     assert main([*words, "--strict"]) == 2
     path.write_text("MODULE m\nFUNC num f(num a)\nRETURN a;\nENDFUNC\nENDMODULE\n", encoding="utf-8")
     assert main(words) == 0

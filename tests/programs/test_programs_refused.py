@@ -124,8 +124,7 @@ def test_arms_without_limits_or_closed_form(ur5):
     panda = aw.load("panda")
     q = np.array([0.0, -0.3, 0.0, -2.0, 0.0, 1.8, 0.7])
     assert run(panda, joints(q + 0.1), start=q).duration > 0.0
-    with pytest.raises(ProgramError, match="no closed-form inverse kinematics"):
-        run(panda, to(shifted(fk(panda, q), 0, 0, 0.05)), start=q)
+    assert run(panda, to(shifted(fk(panda, q), 0, 0, 0.05)), start=q).duration > 0.0
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_the_study_runs_the_program_of_the_example():
     assert program() == example
     for f_e, most in ((None, 0.73), (F_E, 0.84), (F_E_OF_THE_PAPER, 0.72)):
         own = motors.planned(None if f_e is None else tuple(f_e))
-        users = run_program(aw.load("rl15"), example, wrench=None if f_e is None else -f_e)
+        users = run_program(aw.load("rl15"), example, start_q=np.zeros(6), wrench=None if f_e is None else -f_e)
         assert own.feasible and users.feasible and not own.wished.saturated.any()
         np.testing.assert_array_equal(own.motors.torque, users.motors.torque)
         assert own.wished.torque_use.max() == pytest.approx(most, abs=0.005)

@@ -2,7 +2,8 @@
 """Joints along a tool path of many segments: q(σ) on one branch of inverse kinematics, as quintic pieces.
 
 All knots are solved in one call, all branches at once; the branch is followed by continuity, and a check afterwards
-asks whether the joints really moved continuously. Everything is arrays: no step by step along the path.
+asks whether the joints really moved continuously. Everything is arrays: no step by step along the path. Only arms
+without a closed form go step by step (`path_continuation`).
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import numpy as np
 
 from armwright.errors import NotSupportedError
 from armwright.kinematics import fk, ik, ik_class, jacobian, jacobian_dot
-from armwright.kinematics.extent import weights
+from armwright.kinematics.extent import full_rank, weights
 from armwright.kinematics.ik_limits import TURN, turning
 from armwright.motion.cartesian_motion import CLOSED_FORMS
 from armwright.motion.cartesian_path import PathPoint
+from armwright.motion.path_continuation import Slopes, continued, spared_slopes
 from armwright.motion.path_error import check_limits, refuse_jump, refuse_reach, refuse_singular
 from armwright.motion.point_to_point import quintic_coefficients
 from armwright.motion.trajectory import Trajectory
@@ -40,15 +42,6 @@ GAUSS = (0.5 + 0.5 * np.polynomial.legendre.leggauss(6)[0], 0.5 * np.polynomial.
 CLOSEST = 1e-5  # a jump between knots this close is a real one [m]
 REFUSAL_HALVINGS = 16  # of the stretch in which a refusal looks for its place: 1e-5 of it
 POSES_AT_ONCE = 1024  # poses solved in one call: more would only fill the memory
-
-
-class Slopes(NamedTuple):
-    """dq/dσ and d²q/dσ² (N, n), conditioning (N,), sign of det J (N,)."""
-
-    dq: Array
-    ddq: Array
-    ratio: Array
-    sign: Array
 
 
 class JointCurve(NamedTuple):
@@ -134,12 +127,12 @@ def _follow(robot: Robot, T: Array, q_start: Array) -> tuple[Array, int]:
 def along(
     robot: Robot, path: ToolPath, q_start: Array, T_flange_tool: Array, *, spacing: float = KNOT_SPACING
 ) -> JointCurve:
-    """Return the joints along a tool path from the branch of q_start (6,).
+    """Return the joints along a tool path from the branch of q_start (n,).
 
     Args:
-        robot: an arm with closed-form inverse kinematics.
+        robot: an arm with six joints or more; those with closed-form inverse kinematics are the faster ones.
         path: where its tool shall go.
-        q_start: joints at σ = 0, or near them: the nearest solution is taken.
+        q_start: joints at σ = 0, or near them: the nearest solution is taken, or the one that Newton steps arrive at.
         T_flange_tool: (4, 4) the tool in the frame that the robot calls its tool.
         spacing: spacing of the knots between the path's own breaks [m]; more are added where they are needed.
 
@@ -149,27 +142,35 @@ def along(
     >>> path = join([segment_of(line(aw.fk(robot, q), aw.fk(robot, q + 0.1)))], [])
     >>> along(robot, path, q, np.eye(4)).motion
     """
-    if not closed_form(robot):
+    closed = closed_form(robot)
+    if not closed and full_rank(robot, None, 6) < 6:
         raise NotSupportedError(
-            f"{robot.name!r} has no closed-form inverse kinematics ({ik_class(robot).reason}); tool paths of programs "
-            "need one. Joint moves work, and `follow_path` follows one line or arc numerically"
+            f"{robot.name!r} cannot turn and place its tool freely ({robot.n} joints): tool paths of programs name "
+            "both. Joint moves work"
         )
+    rates = slopes if closed else spared_slopes
     flange: Array = np.linalg.inv(T_flange_tool).astype(np.float64)
     offset = T_flange_tool[:3, 3]
     s = _grid(path, spacing)
     bad = np.zeros(1, dtype=bool)
     for _ in range(REFUSAL_HALVINGS):
         here, there = path.at(s[:-1]), path.at(s[1:], before=True)  # each interval sees its own ends
-        q, reached = follow_branch(robot, np.concatenate([here.T, there.T[-1:]]) @ flange, q_start)
+        if closed:
+            q, reached = follow_branch(robot, np.concatenate([here.T, there.T[-1:]]) @ flange, q_start)
+        else:
+            q, reached = continued(robot, path, s, T_flange_tool, q_start)
         if reached == 0:
             refuse_reach(robot, path, flange, 0.0, 0.0, q_start)
         m = reached - 1  # intervals with both ends in reach
-        a = slopes(robot, q[:m], PathPoint(*(part[:m] for part in here)), offset)
-        b = slopes(robot, q[1:], PathPoint(*(part[:m] for part in there)), offset)
+        a = rates(robot, q[:m], PathPoint(*(part[:m] for part in here)), offset)
+        b = rates(robot, q[1:], PathPoint(*(part[:m] for part in there)), offset)
         h = np.diff(s[:reached])
         odd = np.abs(np.diff(q, axis=0) - 0.5 * h[:, None] * (a.dq + b.dq)).max(axis=1, initial=0.0) > STEP_DISAGREEMENT
         odd |= a.sign * b.sign < 0.0
         _refuse_singular(robot, s, q, a, b, odd)
+        if not (closed or odd.any()) and reached < s.size and s[m + 1] - s[m] > CLOSEST:
+            s = np.sort(np.append(s, 0.5 * (s[m] + s[m + 1])))  # a shorter step may arrive
+            continue
         if not odd.any() and reached < s.size:
             refuse_reach(robot, path, flange, float(s[m]), float(s[m + 1]), q[m])
         if (odd & (h < CLOSEST)).any():

@@ -53,7 +53,7 @@ def refuse_reach(robot: Robot, path: ToolPath, flange: Array, low: float, high: 
     """Raise where the path, in reach at `low` and not at `high`, leaves the workspace; found by bisection."""
     for _ in range(20 if high > low else 0):
         middle = 0.5 * (low + high)
-        found: Any = ik(robot, path.at(middle).T @ flange, method="closed", seed=q, limits=False, restarts=0)
+        found: Any = ik(robot, path.at(middle).T @ flange, seed=q, limits=False, restarts=0)
         low, high = (middle, high) if len(found) else (low, middle)
     end: Any = ik(robot, path.at(path.length).T @ flange, seed=q, limits=False)
     missed = (

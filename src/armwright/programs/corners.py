@@ -71,8 +71,8 @@ def fit_zones(walker: Walker, legs: Sequence[Leg]) -> Array:
     return np.asarray(zone)
 
 
-def tool_corner(leg: Leg, following: Leg, zone: float) -> Corner:
-    """Return how two tool segments are joined, given the position zone [m]."""
+def tool_corner(leg: Leg, following: Leg, moves: tuple[Move, Move], zone: float) -> Corner:
+    """Return how two tool segments of two moves are joined, given the position zone [m]."""
     blend = leg.blend
     if isinstance(blend, Stop):
         return Corner(stop=True)
@@ -86,7 +86,36 @@ def tool_corner(leg: Leg, following: Leg, zone: float) -> Corner:
             turn = min(*sizes, 0.5 * leg.length, 0.5 * following.length)
     if isinstance(blend, Tangent):
         zone = 0.0
-    return Corner(zone, zone, turn, turn)
+    parabola = zone > 0.0 and _too_sharp((leg, following), moves, zone)
+    return Corner(zone, zone, turn, turn, "parabola" if parabola else "quintic")
+
+
+def _too_sharp(legs: tuple[Leg, Leg], moves: tuple[Move, Move], zone: float) -> bool:
+    """Return whether the C² blend of a corner between two lines asks more than the written acceleration.
+
+    At a corner of θ rounded over d on either side the quintic has p′ = d₀ + (d₁ − d₀)(3s² − 2s³), s = σ/2d. In its
+    middle p″ = 1.5 |d₁ − d₀|/2d = 1.5 sin(θ/2)/d and |p′| = cos(θ/2), so that passing it at v takes
+    1.5 sin(θ/2)/cos²(θ/2) v²/d, 2.12 v²/d at 90°. Of all blends the parabola asks the least: passed at σ̇ = v its
+    acceleration is |d₁ − d₀| v²/2d = sin(θ/2) v²/d all the way, 0.71 v²/d at 90°.
+    """
+    a, b = (_line_direction(leg) for leg in legs)
+    rates = [(move.speed, move.acceleration) for move in moves]
+    if a is None or b is None or not all(isinstance(word, ToolRate) for pair in rates for word in pair):
+        return False
+    v, most = max(speed.linear for speed, _ in rates), min(push.linear for _, push in rates)  # type: ignore[union-attr]
+    sine, cosine = 0.5 * np.linalg.norm(b - a), 0.5 * np.linalg.norm(a + b)
+    return bool(1.5 * sine * v**2 > most * zone * cosine**2)
+
+
+def _line_direction(leg: Leg) -> Array | None:
+    """Return the unit direction (3,) of a line that is passed evenly; None of any other segment."""
+    segment = leg.segment
+    if segment is None or segment.still:
+        return None
+    curve = segment.curve
+    poly = np.asarray(curve.poly)
+    bent = np.any(curve.cosine) or np.any(curve.sine) or np.any(poly[2:])
+    return None if bent else np.asarray(poly[1] / np.linalg.norm(poly[1]))
 
 
 def _turn_rate(leg: Leg) -> float:
@@ -101,23 +130,28 @@ STRAIGHT_BLEND_SHARE = (
 
 
 class CurvePieces(NamedTuple):
-    """Pieces of a curve: lengths h (m,), coefficients c (m, 6, n), owner, rounded, stop at their ends (m,)."""
+    """Pieces of a curve: lengths h (m,), coefficients c (m, 6, n), owner, rounded, stop at their ends, blended (m,)."""
 
     h: Array
     c: Array
     owner: NDArray[np.int64]
     rounded: NDArray[np.bool_]
     stop: NDArray[np.bool_]
+    blended: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CornerRun:
-    """Legs that are one curve without a joint-space corner: `curve` by ℓ, `owner` and `stop` (m,) of its pieces."""
+    """Legs that are one curve without a joint-space corner: `curve` by ℓ; `owner`, `stop`, `blended` (m,) by piece.
+
+    Blended are the pieces of a tool path on which a corner is rounded.
+    """
 
     legs: list[Leg]
     curve: Trajectory
     owner: NDArray[np.int64]
     stop: NDArray[np.bool_]
+    blended: NDArray[np.bool_]
 
     @property
     def q_end(self) -> Array:
@@ -129,27 +163,30 @@ class CornerRun:
         """Return the run of a joint move."""
         c = np.zeros((1, 6, leg.q.shape[1]))
         c[0, 0], c[0, 1] = leg.q[0], (leg.q[1] - leg.q[0]) / leg.length
-        return CornerRun(
-            [leg], Trajectory(np.array([0.0, leg.length]), c), np.array([leg.index]), np.zeros(1, dtype=bool)
-        )
+        never = np.zeros(1, dtype=bool)
+        return CornerRun([leg], Trajectory(np.array([0.0, leg.length]), c), np.array([leg.index]), never, never)
 
     @staticmethod
-    def tool(legs: list[Leg], curve: JointCurve, corners: Array) -> CornerRun:
-        """Return the run of tool moves; `corners` are the σ where they meet."""
+    def tool(legs: list[Leg], curve: JointCurve, corners: Array, zone: Array) -> CornerRun:
+        """Return the run of tool moves; `corners` are the σ where they meet, `zone` the σ rounded on either side."""
         middle = 0.5 * (curve.sigma[1:] + curve.sigma[:-1])
         leg = np.searchsorted(corners[1:-1], middle)
         owner = np.array([leg.index for leg in legs])[leg]
         halts = np.array([isinstance(leg.blend, Stop) for leg in legs])
         last = np.concatenate([leg[1:] != leg[:-1], [False]])
-        return CornerRun(legs, curve.motion, owner, last & halts[leg])
+        blended = (middle < corners[leg] + zone[leg]) | (middle > corners[leg + 1] - zone[leg + 1])
+        return CornerRun(legs, curve.motion, owner, last & halts[leg], blended)
 
 
-def chain(walker: Walker, runs: list[CornerRun]) -> tuple[CurvePieces, Array]:
-    """Concatenate runs; return all pieces, and the wait (m+1,) [s] at the start and after each piece."""
+def chain(walker: Walker, runs: list[CornerRun]) -> tuple[CurvePieces, Array, list[int]]:
+    """Concatenate runs; return all pieces, the wait (m+1,) [s] at the start and after each piece, and each run's first.
+
+    The first piece of a run is the one behind the rounding of the corner before it.
+    """
     zone = np.zeros(len(runs) + 1)
     for k, (run, following) in enumerate(pairwise(runs)):
         zone[k + 1] = _zone(walker, run, following)
-    parts, waits = [], [np.zeros(1)]
+    parts, waits, begins = [], [np.zeros(1)], [0]
     for k, run in enumerate(runs):
         pieces = _trim(run, zone[k], zone[k + 1])
         wait = {leg.index: leg.wait for leg in run.legs if leg.wait}
@@ -162,7 +199,8 @@ def chain(walker: Walker, runs: list[CornerRun]) -> tuple[CurvePieces, Array]:
             waits.append(
                 np.array([wait.get(int(o), 0.0) if s else 0.0 for o, s in zip(part.owner, part.stop, strict=True)])
             )
-    return CurvePieces(*(np.concatenate(column) for column in zip(*parts, strict=True))), np.concatenate(waits)
+        begins.append(begins[-1] + sum(part.h.size for part in (parts[-2:] if zone[k + 1] > 0.0 else parts[-1:])))
+    return CurvePieces(*(np.concatenate(column) for column in zip(*parts, strict=True))), np.concatenate(waits), begins
 
 
 def _zone(walker: Walker, run: CornerRun, following: CornerRun) -> float:
@@ -206,10 +244,10 @@ def _trim(run: CornerRun, first: float, last: float) -> CurvePieces:
     piece = np.searchsorted(run.curve.breaks[1:-1], middle, side="right")
     c = np.pad(curve.coefficients, ((0, 0), (0, 6 - curve.coefficients.shape[1]), (0, 0)))
     ends = np.concatenate([piece[1:] != piece[:-1], [True]])
-    parts = CurvePieces(
-        np.diff(curve.breaks), c, run.owner[piece], np.zeros(piece.size, dtype=bool), run.stop[piece] & ends
-    )
-    return CurvePieces(parts.h[keep], parts.c[keep], parts.owner[keep], parts.rounded[keep], parts.stop[keep])
+    none = np.zeros(piece.size, dtype=bool)
+    parts = CurvePieces(np.diff(curve.breaks), c, run.owner[piece], none, run.stop[piece] & ends, run.blended[piece])
+    h, c, owner, rounded, stop, blended = parts
+    return CurvePieces(h[keep], c[keep], owner[keep], rounded[keep], stop[keep], blended[keep])
 
 
 def _rounded(run: CornerRun, following: CornerRun, zone: float) -> CurvePieces:
@@ -223,4 +261,4 @@ def _rounded(run: CornerRun, following: CornerRun, zone: float) -> CurvePieces:
     half = np.arange(BLEND_PIECES) < BLEND_PIECES // 2
     owner = np.where(half, run.legs[-1].index, following.legs[0].index)
     ones = np.ones(BLEND_PIECES, dtype=bool)
-    return CurvePieces(np.diff(curve.breaks), curve.coefficients, owner, ones, ~ones)
+    return CurvePieces(np.diff(curve.breaks), curve.coefficients, owner, ones, ~ones, ones)

@@ -15,6 +15,7 @@ from armwright.kinematics.ik_limits import SLACK, fit_turns
 from armwright.motion.cartesian_path import ZERO_LENGTH, CartesianPath, circle_about, circle_via, line
 from armwright.motion.joint_curve import closed_form
 from armwright.motion.tool_path import ON_THE_SPOT, Segment, segment_of, spline_segments
+from armwright.programs.posture_status import by_status, fit_status, has_status, status_of, words_of
 from armwright.programs.program import Joints, Pose, Stop, Tangent
 from armwright.programs.reading import Note
 from armwright.spatial import apply, exp_so3, inverse, log_so3
@@ -58,6 +59,7 @@ class Walker:
         self.robot, self.program = robot, program
         self.notes: list[Note] = []
         self.postures = _postures(robot, program)
+        self.start_rank, self.start_options = 0, 1  # which of the postures at the first target is tried, of how many
 
     def note(self, move: Move, text: str) -> None:
         """Add a note about a move for the user."""
@@ -70,7 +72,18 @@ class Walker:
     def joint_leg(self, index: int, q: Array) -> Leg | None:
         """Return the leg of a joint move from joints q (n,); None if it has no length."""
         move = self.program.moves[index]
-        goal = self._goal(index, q)
+        goal = self.joint_goal(index, q)
+        turn = float(np.abs(goal - q).max())
+        if turn < ZERO_LENGTH:
+            self.note(move, "the move has no length and is left out: the arm is there already")
+            return None
+        p = (fk(self.robot, q + LOOKS * (goal - q)) @ tool_of(move))[:, :3, 3]
+        travel = float(np.linalg.norm(np.diff(p, axis=0), axis=1).sum())
+        return Leg(index, max(travel, ON_THE_SPOT * turn), None, np.stack([q, goal]), np.eye(4), move.blend)
+
+    def joint_goal(self, index: int, q: Array) -> Array:
+        """Return the joints (n,) at the end of a joint move from q (n,); refuse what is outside their ranges."""
+        move, goal = self.program.moves[index], self._goal(index, q)
         low, high = self.robot.lower - SLACK, self.robot.upper + SLACK
         outside = (goal < low) | (goal > high)
         if outside.any():
@@ -82,13 +95,7 @@ class Walker:
                 "outside its range",
                 f"{np.degrees(self.robot.lower[j]):.2f}° to {np.degrees(self.robot.upper[j]):.2f}°",
             )
-        turn = float(np.abs(goal - q).max())
-        if turn < ZERO_LENGTH:
-            self.note(move, "the move has no length and is left out: the arm is there already")
-            return None
-        p = (fk(self.robot, q + LOOKS * (goal - q)) @ tool_of(move))[:, :3, 3]
-        travel = float(np.linalg.norm(np.diff(p, axis=0), axis=1).sum())
-        return Leg(index, max(travel, ON_THE_SPOT * turn), None, np.stack([q, goal]), np.eye(4), move.blend)
+        return goal
 
     def _goal(self, index: int, q: Array) -> Array:
         """Return the joints (n,) at the end of a joint move that begins at q (n,)."""
@@ -102,11 +109,12 @@ class Walker:
         options = self.postures.get(index)
         if options is None:  # the target keeps the arm's orientation, or there is no closed form
             T = pose_of(move, fk(self.robot, q) @ tool_of(move))
-            found: Any = ik(self.robot, _flange(move, T), seed=q, limits=False)
-            options = found.solutions
+            closed = closed_form(self.robot)
+            found: Any = ik(self.robot, flange_of(move, T), seed=q, limits=not closed)
+            options = found.solutions if closed else found.solutions[found.within_limits]
         if options.shape[0] == 0:
             T = pose_of(move, fk(self.robot, q) @ tool_of(move))
-            closest: Any = ik(self.robot, _flange(move, T), seed=q, limits=False)
+            closest: Any = ik(self.robot, flange_of(move, T), seed=q, limits=False)
             raise self.refuse(
                 move,
                 f"the target {_named(target)}is out of reach of {self.robot.name!r}: the closest approach misses it "
@@ -114,9 +122,49 @@ class Walker:
                 f"{np.degrees(closest.closest_rotation_error):.1f}°",
                 f"joints {np.round(np.degrees(closest.closest), 2).tolist()}° come closest",
             )
-        fitted = fit_turns(self.robot, options, np.broadcast_to(q, options.shape), True)
-        far = np.linalg.norm(fitted.q - q, axis=1) + np.where(fitted.inside, 0.0, 1e6)
-        return np.asarray(fitted.q[np.argmin(far)])
+        return self._posture(move, options, q)
+
+    def _posture(self, move: Move, options: Array, q: Array) -> Array:
+        """Return the posture (n,) of a target by its status, else the nearest to q (n,)."""
+        near = nearest_posture(self.robot, options, q)
+        status, language = getattr(move.target, "status", ()), self.program.language
+        if not has_status(self.robot, status, language):
+            return near
+        found, turns = by_status(self.robot, options, q, status, language)
+        words = words_of(status, language)
+        if found is None:
+            self.note(
+                move,
+                f"no posture within the joint limits reaches the target with its status {words}: the nearest one is "
+                f"taken, {words_of(status_of(self.robot, near, language), language)}",
+            )
+            return near
+        if not turns:
+            self.note(
+                move,
+                f"no posture has the turns of its status {words}: the one with its shoulder, elbow and wrist is taken "
+                f"that is nearest, {words_of(status_of(self.robot, found, language), language)}",
+            )
+        elif not fit_status(self.robot, q[None], status, language).branch[0]:
+            self.note(move, f"its status {words} asks for another posture than the arm comes in: the arm changes it")
+        return found
+
+    def check_status(self, index: int, q: Array) -> None:
+        """Note where a tool move ends at joints q (n,) in another posture than its status says.
+
+        Only RAPID watches it (ConfL); in KRL the posture of LIN and CIRC is that of their start.
+        """
+        move, language = self.program.moves[index], self.program.language
+        status = getattr(move.target, "status", ())
+        if language != "rapid" or not has_status(self.robot, status, language):
+            return
+        if not fit_status(self.robot, q[None], status, language).branch[0]:
+            is_now = words_of(status_of(self.robot, q, language), language)
+            self.note(
+                move,
+                f"the tool's path ends in the posture {is_now}, not in its status {words_of(status, language)}: the "
+                "path decides, a controller that watches it (ConfL) would stop here",
+            )
 
     def tool_leg(self, index: int, T: Array) -> Leg | None:
         """Return the leg of a line or an arc from the tool pose T (4, 4); None if it has no length."""
@@ -159,6 +207,13 @@ class Walker:
         return [Leg(k, s.length, s, np.zeros((0, 0)), T, blend) for k, s, T, blend in parts]
 
 
+def nearest_posture(robot: Robot, options: Array, q: Array) -> Array:
+    """Return the one of postures (K, n) that is nearest to q (n,), full turns counted, within the limits if it can."""
+    fitted = fit_turns(robot, options, np.broadcast_to(q, options.shape), True)
+    far = np.linalg.norm(fitted.q - q, axis=1) + np.where(fitted.inside, 0.0, 1e6)
+    return np.asarray(fitted.q[np.argmin(far)])
+
+
 def refusal(program: Program, move: Move, message: str, valid: str = "") -> ProgramError:
     """Return an error about one move of a program."""
     return ProgramError(message, file=program.file, line=move.line, word=move.text, valid=valid)
@@ -192,7 +247,8 @@ def rested(leg: Leg, wait: float = 0.0) -> Leg:
     return replace(leg, blend=Stop(), wait=leg.wait + wait)
 
 
-def _flange(move: Move, T: Array) -> Array:
+def flange_of(move: Move, T: Array) -> Array:
+    """Return T_base_flange (4, 4) where the tool of a move is at T (4, 4)."""
     return np.asarray(T @ np.linalg.inv(tool_of(move)))
 
 
@@ -235,6 +291,6 @@ def _postures(robot: Robot, program: Program) -> dict[int, Array]:
     ]
     if not (posed and closed_form(robot)):
         return {}
-    T = np.array([_flange(program.moves[k], pose_of(program.moves[k], np.eye(4))) for k in posed])
+    T = np.array([flange_of(program.moves[k], pose_of(program.moves[k], np.eye(4))) for k in posed])
     found: Any = ik(robot, T, limits=False, restarts=0)
     return {k: found.solutions[i, : found.count[i]] for i, k in enumerate(posed)}

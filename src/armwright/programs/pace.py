@@ -2,7 +2,8 @@
 """`Pace`: how fast each piece of a route may be passed, by the program's own words and by joint and motor speeds.
 
 Everything is linear in u = s̈ and x = ṡ², s the travelled length: x ≤ cap, |u| ≤ push, and |q′u + q″x| within the
-joints' accelerations where these have to be kept on a way that bends.
+joints' accelerations where these have to be kept on a way that bends. Where a corner is rounded, the acceleration of
+the tool, |p′u + p″x|, is within the written one (`Bends`).
 """
 
 from __future__ import annotations
@@ -11,19 +12,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from armwright.kinematics import jacobian
+from armwright.kinematics import jacobian, jacobian_dot
 from armwright.motion.motion_inputs import bounds
 from armwright.motion.speed_profile import widest
 from armwright.programs.legs import tool_of
 from armwright.programs.program import Duration, Fraction, LeadingAxis, ToolRate
 from armwright.programs.reading import Note
+from armwright.robot.model import Robot
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from armwright.programs.program import Program
     from armwright.programs.route import Route
-    from armwright.robot.model import Robot
     from armwright.types import Array
 
 MOTORS = 1  # the last row of speed limits that belong to joints and motors
@@ -40,6 +41,25 @@ class Ratings(NamedTuple):
     motors: Array
 
 
+class Bends(NamedTuple):
+    """Rounded corners: tool point (m, 3) [m] in the arm's own tool frame, written acceleration (m,) [m/s²] or inf."""
+
+    robot: Robot
+    point: Array
+    most: Array
+
+    def slopes(self, piece: NDArray[np.int64], q: Array, dq: Array, ddq: Array) -> Array:
+        """Return p′ along itself, p″ along p′, and p″ across it, (..., 3), at joints (..., n) on pieces (...)."""
+        point = self.point[piece]
+        J, dJ = jacobian(self.robot, q, point=point), jacobian_dot(self.robot, q, dq, point=point)
+        first = np.einsum("...ij,...j->...i", J[..., :3, :], dq)
+        second = np.einsum("...ij,...j->...i", J[..., :3, :], ddq) + np.einsum("...ij,...j->...i", dJ[..., :3, :], dq)
+        size = np.linalg.norm(first, axis=-1)
+        along = np.einsum("...i,...i->...", first, second) / np.where(size > 0.0, size, 1.0)
+        across = np.sqrt(np.maximum(np.einsum("...i,...i->...", second, second) - along**2, 0.0))
+        return np.stack([size, along, across], axis=-1)
+
+
 class Pace(NamedTuple):
     """Limits of a route: cap (m,) [m²/s²], push (m,) [m/s²]; weight (m, n) with |weight·q̈| ≤ 1 on pieces that bend.
 
@@ -51,6 +71,7 @@ class Pace(NamedTuple):
     push: Array
     weight: Array
     shaped: NDArray[np.bool_]
+    bends: Bends
 
 
 def ratings(robot: Robot, acceleration: ArrayLike | None, notes: list[Note]) -> Ratings:
@@ -114,7 +135,8 @@ def pace(robot: Robot, program: Program, route: Route, rated: Ratings, *, keep_a
         cap, push = 1.0 / slow.max(axis=0) ** 2, 1.0 / hard.max(axis=0)
     bent = (np.abs(ddq).max(axis=(1, 2)) > 0.0)[:, None]
     shaped = bent[:, 0] & (slow.argmax(axis=0) <= MOTORS)
-    return Pace(cap, push, np.where(bent & np.isfinite(need), 1.0 / need, 0.0), shaped)
+    bends = Bends(robot, tools, np.where(route.blended & tooled, a[2], np.inf))
+    return Pace(cap, push, np.where(bent & np.isfinite(need), 1.0 / need, 0.0), shaped, bends)
 
 
 def eased(route: Route, limits: Pace, jerk: float) -> tuple[Pace, Array]:

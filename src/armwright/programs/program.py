@@ -174,10 +174,11 @@ class Joints(ByContent):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pose(ByContent):
-    """A place of the tool, T (4, 4) = ``T_frame_tool`` [m]; which posture of the arm reaches it follows by continuity.
+    """A place of the tool, T (4, 4) = ``T_frame_tool`` [m]; its status, else continuity says in which posture.
 
     `oriented` is False where the program gave a position only: then the rotation in T is meaningless (identity).
-    `status` keeps the integers by which the language names a posture (L-IRL's one, KRL's S and T, RAPID's four).
+    `status` keeps the integers by which the language names a posture (L-IRL's one, which is not used, KRL's S and T,
+    RAPID's four; see `posture_status`).
     `free` marks coordinates x, y, z that count from where the tool is when the move begins, in the axes of the move's
     frame: 0 keeps them. So begin programs of machine tools, which name their axes one after the other.
     """

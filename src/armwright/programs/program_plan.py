@@ -18,7 +18,6 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.kinematics import fk
-from armwright.kinematics.ik_limits import middle
 from armwright.motion.motion_inputs import joint_vector, positive
 from armwright.programs.legs import tool_of
 from armwright.programs.pace import eased, pace, ratings
@@ -32,6 +31,7 @@ from armwright.programs.timing import (
     fastest_law,
     flange_wrench,
     joints_at,
+    leap_times,
     stretched,
     when,
     words_law,
@@ -72,6 +72,7 @@ class ProgramPlan:
         time: ℓ(t), one coordinate, waits included.
         duration: of the motion with its waits [s].
         notes: what the reader and the planner assumed or changed.
+        start_q: (n,) where the arm was at first, if that was said; None: at the first target.
     """
 
     robot: Robot
@@ -86,6 +87,7 @@ class ProgramPlan:
     time: Trajectory
     duration: float
     notes: tuple[Note, ...]
+    start_q: Array | None = None
 
     @cached_property
     def T_base_tool(self) -> Array:
@@ -97,6 +99,11 @@ class ProgramPlan:
     def wrench(self) -> Array | None:
         """Return what the world does to the arm (B, 6), base axes, at the arm's own tool frame; or None."""
         return flange_wrench(self.robot, self.program, self.q, self.move)
+
+    @property
+    def parts(self) -> list[tuple[float, float]]:
+        """Return from when to when [s] the plan is one motion: all of it, but for gaps that it leaps over."""
+        return list(pairwise([0.0, *leap_times(self.route, self.time), self.duration]))
 
     @cached_property
     def moves(self) -> tuple[MovePlan, ...]:
@@ -128,10 +135,11 @@ def plan_program(
     """Plan the motion of a program.
 
     Args:
-        robot: the arm; tool moves need one with closed-form inverse kinematics.
+        robot: the arm; tool moves need one that can turn and place its tool freely.
         program: from a reader.
         cycle: sampling time Δt [s].
-        start_q: (n,) where the arm is at first; default the program's own, or else the middle of the joint ranges.
+        start_q: (n,) where the arm is at first; default the program's own, or else at rest in its first target, whose
+            posture `program_start` chooses: the way there is then no part of the plan.
         law: "words" (the program's speeds and accelerations, within the speeds that joints and motors have), or
             "fastest" (on the same way as fast as motors allow, whatever the words say; see `fastest_law`).
         acceleration: rated joint accelerations, scalar or (n,), instead of the sheet's.
@@ -173,9 +181,9 @@ def plan_program(
         if jerk is not None:
             limits, window = eased(way, limits, positive(jerk, "jerk", "m/s^3"))
         timed = stretched(program, way, words_law(way, limits))
-    time = clock(way, timed, window=window, pace=limits, override=override)
+    time = clock(way, timed, window=window, pace=limits, override=override, cycle=cycle)
     t: Array = cycle * np.arange(int(np.ceil(time.duration / cycle - 1e-9)) + 1, dtype=np.float64)
-    return ProgramPlan(robot, program, cycle, t, *joints_at(way, time, t), way, time, time.duration, tuple(notes))
+    return ProgramPlan(robot, program, cycle, t, *joints_at(way, time, t), way, time, time.duration, tuple(notes), q)
 
 
 def _completed(program: Program, tool: ArrayLike | None, payload: Payload | None) -> Program:
@@ -192,8 +200,8 @@ def _completed(program: Program, tool: ArrayLike | None, payload: Payload | None
     return replace(program, moves=tuple(map(filled, program.moves)))
 
 
-def _start(robot: Robot, program: Program, start_q: ArrayLike | None, notes: list[Note]) -> Array:
-    """Return the joints (n,) before the first move."""
+def _start(robot: Robot, program: Program, start_q: ArrayLike | None, notes: list[Note]) -> Array | None:
+    """Return the joints (n,) before the first move, if somebody says them."""
     plain = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in (program.robot or "", robot.name)]
     if plain[0] and plain[0] not in plain[1] and plain[1] not in plain[0]:
         notes.append(Note(0, f"the program was written for {program.robot!r} and is planned for {robot.name!r}"))
@@ -206,16 +214,13 @@ def _start(robot: Robot, program: Program, start_q: ArrayLike | None, notes: lis
                 "was written for another arm"
             )
         return np.array(program.start_q)
-    q = middle(robot)
-    notes.append(
-        Note(0, f"the program does not say where the arm is at first: taken at {np.degrees(q).round(2).tolist()}°")
-    )
-    return q
+    return None
 
 
 def _moves(plan: ProgramPlan) -> tuple[MovePlan, ...]:
     t, owner, h = when(plan.route, plan.time), plan.route.owner, np.diff(plan.route.curve.breaks)
     rest = t + plan.route.waits  # when the arm leaves a break
+    rest[plan.route.leaps] = leap_times(plan.route, plan.time)
     out, now = [], 0.0
     cuts = np.searchsorted(owner, np.arange(len(plan.program.moves) + 1)).tolist()  # owners come in order
     for k, (first, last) in enumerate(pairwise(cuts)):

@@ -8,13 +8,13 @@ is refused with line, millimetre, joint and the nearest thing that works (`path_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.errors import InputError, NotSupportedError
+from armwright.errors import InputError, NotSupportedError, ProgramError
 from armwright.kinematics import fk, ik
 from armwright.motion.corner_blend import TANGENT_ANGLE, corner_angles, join
 from armwright.motion.joint_curve import along
@@ -23,12 +23,12 @@ from armwright.motion.trajectory import Trajectory
 from armwright.programs.corners import CornerRun, chain, fit_zones, tool_corner
 from armwright.programs.legs import Walker, rested, tool_of
 from armwright.programs.program import Stop, Tangent
+from armwright.programs.program_start import known_target, standing_at
 from armwright.programs.reading import Note
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from armwright.errors import ProgramError
     from armwright.motion.tool_path import ToolPath
     from armwright.programs.legs import Leg
     from armwright.programs.program import Program
@@ -73,9 +73,12 @@ class Route:
         curve: joints by the travelled length ℓ [m], quintic pieces; only where the arm stops may the direction jump.
         owner: (m,) index of the move that each piece belongs to.
         rounded: (m,) pieces of corners rounded in joint space.
+        blended: (m,) pieces of all corners that are rounded.
         stops: (m+1,) where the arm is at rest, both ends included.
         waits: (m+1,) how long it stays there [s].
         notes: what had to be changed or assumed.
+        leaps: (m+1,) stops at which the arm is set down elsewhere, behind moves that are not known: there q jumps.
+        unchecked: indices of moves whose way is not known, and that the route leaves out.
     """
 
     curve: Trajectory
@@ -84,6 +87,9 @@ class Route:
     stops: NDArray[np.bool_]
     waits: Array
     notes: tuple[Note, ...]
+    leaps: NDArray[np.bool_]
+    blended: NDArray[np.bool_]
+    unchecked: tuple[int, ...] = ()
 
     @property
     def sections(self) -> list[tuple[int, int]]:
@@ -97,37 +103,101 @@ class Route:
         return Trajectory(breaks - breaks[0], self.curve.coefficients[first:last])
 
 
-def route(robot: Robot, program: Program, q_start: Array) -> Route:
-    """Lay the way of a program from joints q_start (n,).
+def route(robot: Robot, program: Program, q_start: Array | None = None) -> Route:
+    """Lay the way of a program from joints q_start (n,); None begins at its first target (see `program_start`).
 
     Raises:
         ProgramError: a move that cannot be made; names line, place on the move, joint, and what would work.
     """
     walker = Walker(robot, program)
-    runs, first_wait = _runs(walker, q_start)
-    if not runs:
+    laid = _first_that_works(walker, q_start)
+    if not laid.runs:
+        if laid.unchecked:
+            raise ProgramError(
+                "nothing to check: the way to the only target that is known is not known itself",
+                file=program.file,
+                line=program.moves[laid.unchecked[0]].line,
+                valid="a posture in which the arm begins (--start, start_q), or a second target",
+            )
         raise InputError(f"program {program.name!r}: no move of it has any length")
-    whole, waits = chain(walker, runs)
-    waits[0] += first_wait
+    whole, waits, begins = chain(walker, laid.runs)
+    waits[0] += laid.first_wait
     breaks = np.concatenate([[0.0], np.cumsum(whole.h)])
     stops = np.concatenate([[True], whole.stop])
-    return Route(Trajectory(breaks, whole.c), whole.owner, whole.rounded, stops, waits, tuple(walker.notes))
+    leaps = np.zeros(stops.size, dtype=bool)
+    leaps[[begins[run] for run in laid.anew if 0 < run < len(laid.runs)]] = True
+    return Route(
+        Trajectory(breaks, whole.c),
+        whole.owner,
+        whole.rounded,
+        stops,
+        waits,
+        tuple(walker.notes),
+        leaps,
+        whole.blended,
+        tuple(laid.unchecked),
+    )
 
 
-def _runs(walker: Walker, q: Array) -> tuple[list[CornerRun], float]:
-    """Return joint moves one by one, tool moves with one tool together, with their joints; and the wait before all."""
-    moves = walker.program.moves
-    runs: list[CornerRun] = []
+@dataclass(slots=True)
+class _Laid:
+    """What was laid so far: runs, those that begin anew, moves left out, and the wait before all [s]."""
+
+    runs: list[CornerRun] = field(default_factory=list)
+    anew: list[int] = field(default_factory=list)
+    unchecked: list[int] = field(default_factory=list)
+    first_wait: float = 0.0
+
+
+def _first_that_works(walker: Walker, q_start: Array | None) -> _Laid:
+    """Lay the way from q_start, or from the first of the postures at the first target from which it can be followed."""
+    refused: ProgramError | None = None
+    while True:
+        laid = _Laid()
+        try:
+            _lay(walker, laid, q_start)
+        except ProgramError as error:
+            refused = refused or error
+            walker.start_rank += 1
+            if not isinstance(error.__cause__, PathError) or walker.start_rank >= walker.start_options:
+                raise refused from error
+            walker.notes.clear()
+            continue
+        return laid
+
+
+def _lay(walker: Walker, laid: _Laid, start: Array | None) -> None:
+    """Lay joint moves one by one, tool moves with one tool together, with their joints."""
+    moves, reading = walker.program.moves, walker.program.reading
+    gaps = {gap.before for gap in reading.gaps} if reading is not None else set()
+    runs = laid.runs
     legs: list[Leg] = []  # tool moves not yet solved
-    first_wait, k = 0.0, 0
+    before = q = start  # joints before what is not known, and now
+    lost, k = start is None, 0
     while k < len(moves):
         move, last = moves[k], k + 1
+        if k in gaps and q is not None:
+            _stop_here(walker, runs, legs, 0.0, why="is led on by a move that is not known")
+            if legs:
+                runs.append(_tool_run(walker, legs, q))
+                legs, q = [], runs[-1].q_end
+            lost, before = True, q
         if move.kind == "wait":
             seconds = getattr(move.speed, "seconds", 0.0)
-            if not _stop_here(walker, runs, legs, seconds, why="waits there"):
-                first_wait += seconds
+            if not (lost and runs) and not _stop_here(walker, runs, legs, seconds, why="waits there"):
+                laid.first_wait += seconds
             k = last
             continue
+        if lost:
+            laid.unchecked.append(k)
+            if before is None or known_target(move):
+                q, lost = standing_at(walker, k, before), False
+                laid.anew.append(len(runs))
+            else:
+                walker.note(move, "it begins where moves that are not known end, and names no whole target: left out")
+            k = last
+            continue
+        assert q is not None
         if legs and (move.kind == "joint" or not np.array_equal(tool_of(move), tool_of(moves[legs[-1].index]))):
             runs.append(_tool_run(walker, legs, q))
             legs, q = [], runs[-1].q_end
@@ -140,7 +210,7 @@ def _runs(walker: Walker, q: Array) -> tuple[list[CornerRun], float]:
         else:
             T = legs[-1].T_end if legs else fk(walker.robot, q) @ tool_of(move)
             if move.kind == "spline":
-                while last < len(moves) and moves[last].kind == "spline":
+                while last < len(moves) and moves[last].kind == "spline" and last not in gaps:
                     last += 1
                 new = walker.spline_legs(k, last, T, _direction(legs))
             else:
@@ -151,8 +221,8 @@ def _runs(walker: Walker, q: Array) -> tuple[list[CornerRun], float]:
             _stop_here(walker, runs, legs, 0.0, why="the next move has no length")
         k = last
     if legs:
+        assert q is not None
         runs.append(_tool_run(walker, legs, q))
-    return runs, first_wait
 
 
 def _stop_here(walker: Walker, runs: list[CornerRun], legs: list[Leg], seconds: float, why: str) -> bool:
@@ -197,7 +267,10 @@ def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> CornerRun:
                 f"at a corner of {np.degrees(angles[k]):.3f}°, and 0.1° is the most that is taken for none",
                 "a blend over a distance (c_cp, a zone, a radius), or a stop",
             )
-    joints = [tool_corner(a, b, float(d)) for a, b, d in zip(legs[:-1], legs[1:], zone[1:-1], strict=True)]
+    joints = [
+        tool_corner(a, b, (moves[a.index], moves[b.index]), float(d))
+        for a, b, d in zip(legs[:-1], legs[1:], zone[1:-1], strict=True)
+    ]
     path = join(segments, joints)
     tool = tool_of(moves[legs[0].index])
     try:
@@ -206,4 +279,9 @@ def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> CornerRun:
         raise walker.refuse(moves[legs[0].index], str(error), "joint moves only, or another arm") from error
     except PathError as error:
         raise path_refusal(walker, legs, path, tool, q, error) from error
-    return CornerRun.tool(legs, curve, path.corners)
+    ends = np.minimum(np.searchsorted(curve.sigma, path.corners[1:] - 1e-12), curve.sigma.size - 1)
+    for leg, q_end in zip(legs, curve.motion.evaluate(curve.motion.breaks[ends]).q, strict=True):
+        walker.check_status(leg.index, q_end)
+    return CornerRun.tool(
+        legs, curve, path.corners, zone * [0.0, *(not c.stop and c.before > 0.0 for c in joints), 0.0]
+    )

@@ -36,8 +36,17 @@ if TYPE_CHECKING:
 SECTION_FRACTIONS = np.array([1e-6, 0.25, 0.5, 0.75, 1.0 - 1e-6])  # at the very ends another move's limits may count
 
 
+LEAP_CYCLES = 2  # of rest, and what is left of one, before the arm is set down behind a gap: it ends at rest in them
+
+
 def clock(
-    route: Route, law: Profile, *, window: Array | None = None, pace: Pace | None = None, override: float = 1.0
+    route: Route,
+    law: Profile,
+    *,
+    window: Array | None = None,
+    pace: Pace | None = None,
+    override: float = 1.0,
+    cycle: float = 0.01,
 ) -> Trajectory:
     """Return ℓ(t), one coordinate, each section slowed down until a pace is kept between the law's grid points, too.
 
@@ -47,6 +56,7 @@ def clock(
         window: (sections,) [s] over which the law is averaged; None for none.
         pace: None to take the law as it is.
         override: factor on the resulting speed of everything but the waits.
+        cycle: [s]; behind a gap the arm begins anew with one of them.
     """
     breaks, pieces, now = [np.zeros(1)], [], 0.0
 
@@ -68,6 +78,9 @@ def clock(
         add(part if override == 1.0 else time_scaled(part, 1.0 / override))
         if route.waits[last] > 0.0:
             add(_rest(float(route.curve.breaks[last]), route.waits[last]))
+        if route.leaps[last]:
+            begins = cycle * (np.ceil(now / cycle - 1e-9) + LEAP_CYCLES)
+            add(_rest(float(route.curve.breaks[last]), begins - now))
     return Trajectory(np.concatenate(breaks), np.concatenate(pieces))
 
 
@@ -76,11 +89,23 @@ def joints_at(route: Route, time: Trajectory, t: Array) -> tuple[Array, Array, A
     s, sd, sdd = (part[..., 0] for part in time.evaluate(t))
     s = np.clip(s, 0.0, route.curve.duration)
     piece = np.searchsorted(route.curve.breaks[1:-1], s, side="right")
-    q, dq, ddq = route.curve.on_pieces(piece, s - route.curve.breaks[piece])
     # standing at a stop is still part of the move that led there
     behind = np.maximum(np.searchsorted(route.curve.breaks, s - 1e-12 * route.curve.duration, side="right") - 1, 0)
+    for at, begins in zip(np.flatnonzero(route.leaps), leap_times(route, time), strict=True):
+        piece, behind = (np.where(t < begins, np.minimum(k, at - 1), np.maximum(k, at)) for k in (piece, behind))
+    q, dq, ddq = route.curve.on_pieces(piece, s - route.curve.breaks[piece])
     owner = np.where(sd == 0.0, route.owner[np.minimum(behind, route.owner.size - 1)], route.owner[piece])
     return q, dq * sd[..., None], ddq * sd[..., None] ** 2 + dq * sdd[..., None], owner
+
+
+def leap_times(route: Route, time: Trajectory) -> list[float]:
+    """Return when [s] the arm begins anew behind each gap: where ℓ(t) leaves that stop."""
+    if not route.leaps.any():
+        return []
+    moving = np.flatnonzero(np.abs(time.coefficients[:, 1:]).any(axis=(1, 2)))
+    leaves = time.coefficients[moving, 0, 0]
+    near = 1e-12 * route.curve.duration
+    return [float(time.breaks[moving[np.searchsorted(leaves, s - near)]]) for s in route.curve.breaks[route.leaps]]
 
 
 def when(route: Route, time: Trajectory) -> Array:
@@ -103,11 +128,11 @@ def _rest(s: float, seconds: float) -> Trajectory:
 
 
 def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> Trajectory:
-    """Return the law slowed down until a pace's caps, pushes and joint accelerations hold at five places per piece."""
+    """Return the law slowed down until a pace's limits hold at five places per piece."""
     s, sd, sdd = (value[..., 0] for value in part.within(SECTION_FRACTIONS))
     curve, s = route.part(first, last), s - route.curve.breaks[first]
     piece = np.searchsorted(curve.breaks[1:-1], s, side="right")
-    _, dq, ddq = curve.on_pieces(piece, s - curve.breaks[piece])
+    q, dq, ddq = curve.on_pieces(piece, s - curve.breaks[piece])
     cap, push, weight = (limit[first:last][piece] for limit in (pace.cap, pace.push, pace.weight))
     qdd = dq * sdd[..., None] + ddq * sd[..., None] ** 2
     use = max(
@@ -115,6 +140,12 @@ def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> 
         float((np.abs(sdd) / push).max()),
         float(np.abs(qdd * weight).max(initial=0.0)),
     )
+    most = pace.bends.most[first:last][piece]
+    at = np.isfinite(most)
+    if at.any():
+        size, along, across = np.moveaxis(pace.bends.slopes(first + piece[at], q[at], dq[at], ddq[at]), -1, 0)
+        x = sd[at] ** 2
+        use = max(use, float((np.hypot(size * sdd[at] + along * x, across * x) / most[at]).max()))
     if use <= 1.0 + 1e-9:
         return part
     return time_scaled(part, float(np.sqrt(use)))
@@ -142,7 +173,8 @@ def words_law(route: Route, pace: Pace) -> Profile:
 
 def _grid(route: Route, pace: Pace, first: int, last: int) -> tuple[Array, NDArray[np.int64]]:
     """Return the grid of a section and the piece of each interval: finer where accelerations must hold on a bend."""
-    count = np.where(pace.weight[first:last].any(axis=1), FINER, 1)
+    fine = pace.weight[first:last].any(axis=1) | np.isfinite(pace.bends.most[first:last])
+    count = np.where(fine, FINER, 1)
     piece = np.repeat(np.arange(first, last), count)
     inside = np.arange(piece.size) - np.repeat(np.cumsum(count) - count, count)
     breaks = route.curve.breaks
@@ -160,24 +192,53 @@ def joined(parts: list[Profile]) -> Profile:
 def _rows(route: Route, pace: Pace, law: Profile) -> tuple[Array, Array, Array] | None:
     """Return the limits as rows a u + b x + c ≤ 0 of the law's intervals, each (N, k); None if the law keeps them."""
     weight = pace.weight[law.origin][:, None]
-    if not weight.any():
+    bent = np.isfinite(pace.bends.most[law.origin])
+    if not (weight.any() or bent.any()):
         return None
     h = np.diff(law.s)
     start = route.curve.breaks[law.origin]
     ends = np.stack([law.s[:-1] - start, law.s[1:] - start], axis=1)
     first, last = int(law.origin[0]), int(law.origin[-1]) + 1
-    _, dq, ddq = route.part(first, last).on_pieces(np.repeat(law.origin[:, None] - first, 2, axis=1), ends)
+    q, dq, ddq = route.part(first, last).on_pieces(np.repeat(law.origin[:, None] - first, 2, axis=1), ends)
     inertia, curve = dq * weight, ddq * weight
     x = np.stack([law.x[:-1], law.x[1:]], axis=1)[..., None]
-    if np.abs(inertia * law.push[:, None, None] + curve * x).max() <= LIMIT_FACTOR:
+    tool, bend = _bend_rows(pace, law, bent, q, dq, ddq)
+    asked = np.abs(inertia * law.push[:, None, None] + curve * x).max(initial=0.0)
+    turned = (tool * law.push[:, None, None] + bend * x).max(initial=0.0)
+    if max(asked, turned) <= LIMIT_FACTOR:
         return None
     reach = np.stack([np.zeros_like(h), 2.0 * h], axis=1)
     a = (inertia + reach[..., None] * curve).reshape(h.size, -1)
     b = curve.reshape(h.size, -1)
     push, cap = 1.0 / pace.push[law.origin], 1.0 / pace.cap[law.origin]
-    a = np.concatenate([a, -a, push[:, None], -push[:, None], reach * cap[:, None]], axis=1)
-    b = np.concatenate([b, -b, np.zeros((h.size, 2)), np.repeat(cap[:, None], 2, axis=1)], axis=1)
+    a_tool, b_tool = (tool + reach[..., None] * bend).reshape(h.size, -1), bend.reshape(h.size, -1)
+    a = np.concatenate([a, -a, push[:, None], -push[:, None], reach * cap[:, None], a_tool], axis=1)
+    b = np.concatenate([b, -b, np.zeros((h.size, 2)), np.repeat(cap[:, None], 2, axis=1), b_tool], axis=1)
     return a, b, np.full_like(a, -1.0)
+
+
+OCTAGON = np.sqrt(2.0) - 1.0
+
+
+def _bend_rows(
+    pace: Pace, law: Profile, bent: NDArray[np.bool_], q: Array, dq: Array, ddq: Array
+) -> tuple[Array, Array]:
+    """Return factors of u and of x (N, 2, 4) that keep the tool's acceleration, at both ends of the law's intervals.
+
+    Along the path it is |p′|u + p″·t x, across it |p″ₙ| x, and the length of the two is bounded: a circle, in which an
+    octagon with its corners on it is kept, |along| + (√2 − 1) across ≤ most and (√2 − 1)|along| + across ≤ most. So a
+    corner of θ between two lines, rounded over d by a parabola, is entered at about √(a d/sin(θ/2)), √(√2 a d) at 90°:
+    at σ̇ = v its acceleration is sin(θ/2) v²/d all the way.
+    """
+    tool, bend = np.zeros((2, law.origin.size, 2, 4))
+    if bent.any():
+        piece = np.repeat(law.origin[bent][:, None], 2, axis=1)
+        slopes = pace.bends.slopes(piece, q[bent], dq[bent], ddq[bent]) / pace.bends.most[piece][..., None]
+        size, along, across = np.moveaxis(slopes, -1, 0)
+        rows = [(sign * share, rest) for sign in (1.0, -1.0) for share, rest in ((1.0, OCTAGON), (OCTAGON, 1.0))]
+        tool[bent] = np.stack([share * size for share, _ in rows], axis=-1)
+        bend[bent] = np.stack([share * along + rest * across for share, rest in rows], axis=-1)
+    return tool, bend
 
 
 def check_bounded(robot: Robot, program: Program, route: Route, pace: Pace) -> None:

@@ -333,8 +333,9 @@ class KrlMoves(KrlSettings):
         self.place_now, self.posture = given, {}
         unused = constant and ("a" not in written or (arc and self.system["$circ_type"] == "#path"))
         status = tuple(int(written[key]) for key in ("s", "t") if key in written)
-        if status:
-            self.notes.note(at.line, "S and T are kept, the branch follows by continuity", once=True)
+        if "s" not in written and status:
+            status = ()
+            self.notes.note(at.line, "T without S names no posture: the nearest one is taken", once=True)
         abc = [given[key] for key in PLACE[3:]] if angles else [0.0, 0.0, 0.0]
         T = pose_abc([given[key] for key in PLACE[:3]], abc)
         return Pose(T, oriented=bool(angles) and not unused, status=status, name=value.name)

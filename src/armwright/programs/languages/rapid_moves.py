@@ -114,6 +114,8 @@ class RapidMoves(RapidSettings):
         reach: dict[str, Any] = {}
         try:
             reach["target"] = self.target(placed[target], at.key in ("moveabsj", "triggabsj"))
+            if isinstance(reach["target"], Pose) and ("confj" if kind == "joint" else "confl") not in self.watched:
+                reach["target"] = replace(reach["target"], status=())
             if arc:
                 via: Value = self.target(placed[target - 1], False)
                 reach["via"] = Pose(via.T, oriented=False)
@@ -184,9 +186,6 @@ class RapidMoves(RapidSettings):
         status = numbers(data.parts["robconf"])
         if any(not float(n).is_integer() for n in status):
             self.notes.obstacle("status numbers are whole", data.at or argument.at, "[cf1,cf4,cf6,cfx]")
-        self.notes.note(
-            argument.at.line, "the status of robtargets is kept, the branch follows by continuity", once=True
-        )
         return Pose(T, status=tuple(int(n) for n in status), name=data.name)
 
     def speed(self, argument: Argument, named: dict[str, Argument]) -> Value:

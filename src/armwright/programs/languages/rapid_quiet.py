@@ -19,7 +19,7 @@ QUIET = frozenset(
     "raise trynext retry raiseToUser resetretrycount skipwarn "
     "waitsynctask motionsup tunereset procerrrecovery setsysdata setdatasearch settoDefault tryint "
     # configuration of motion that is no motion
-    "confl confj singarea actunit deactunit eoffsoff eoffsset eoffson pathresol restopath storepath clearpath "
+    "singarea actunit deactunit eoffsoff eoffsset eoffson pathresol restopath storepath clearpath "
     "startmove startmoveretry stopmovereset pathrecstart pathrecstop accsetting wzboxdef wzcyldef wzsphdef "
     "wzdosets wzlimsup wzenable wzdisable wzfree wzhomejointdef triggio triggequip triggint triggcheckio triggrampao "
     "triggspeed triggstopproc triggdata mechunitload movesyncdummy stcalib stclose stopen stindgun "

@@ -37,6 +37,7 @@ class RapidSettings(RapidValues):
         self.path_acceleration: ToolRate | None = None
         self.on_circles: Value = "with_path"
         self.override, self.most_speed = 1.0, 0.0
+        self.watched = frozenset(("confj", "confl"))  # kinds of moves whose status counts: MoveJ, and those of the tool
         self.shift: Array | Unknown | None = None
         self.commands: dict[str, Callable[[Token, list[Argument], dict[str, Argument]], None]] = {
             "waittime": self.wait,
@@ -45,6 +46,7 @@ class RapidSettings(RapidValues):
             "velset": self.vel_set,
             "pathacclim": self.path_acc_lim,
             "cirpathmode": self.cir_path_mode,
+            **dict.fromkeys(("confj", "confl"), self.watch_status),
             "pdispset": self.displace,
             "pdispon": self.displace,
             "pdispoff": self.displace,
@@ -62,7 +64,17 @@ class RapidSettings(RapidValues):
 
     def machine(self) -> Value:
         """Return the state that moves depend on."""
-        names = ("grip", "share", "path_acceleration", "on_circles", "override", "most_speed", "shift", "external")
+        names = (
+            "grip",
+            "share",
+            "path_acceleration",
+            "on_circles",
+            "override",
+            "most_speed",
+            "shift",
+            "external",
+            "watched",
+        )
         return {name: getattr(self, name) for name in (*names, "last")} | {"outputs": dict(self.outputs)}
 
     def set_machine(self, state: Value) -> None:
@@ -114,6 +126,10 @@ class RapidSettings(RapidValues):
         except UnknownPart as gap:
             self.grip = gap.unknown
             self.notes.note(at.line, f"the load is not known: {gap.unknown.reason}", once=True)
+
+    def watch_status(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
+        r"""``ConfJ`` and ``ConfL``: with ``\Off`` the status of targets does not count."""
+        self.watched = self.watched - {at.key} if "off" in named else self.watched | {at.key}
 
     def acc_set(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
         """``AccSet acceleration, ramp`` in percent; the ramp is a matter of jerk and is left out."""

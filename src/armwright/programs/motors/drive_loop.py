@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ from armwright.programs.motors.drive_law import (
 from armwright.programs.motors.motor_cycle import SIZE, Algorithm, full
 from armwright.programs.motors.motor_demand import Demand, fits
 from armwright.programs.motors.motor_limits import Basis, Drives, drives_of
-from armwright.programs.motors.motor_run import MotorRun
+from armwright.programs.motors.motor_run import MotorRun, stitched
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -143,6 +144,8 @@ def follow(
         >>> drive, axes = follow(robot, demand, lambda t: plan.at(t)[:3], basis="joints")
     """
     fits(demand, robot)
+    if demand.leaps is not None:
+        return _by_parts(robot, demand, motion, laws, basis=basis, gains=gains, trips=trips)
     bounds = trips or Trips()
     lanes = [(law, pair) for law in laws for pair in gains]
     inputs = tuple(name for name in ("wrench", "payload") if getattr(demand, name) is not None)
@@ -182,6 +185,45 @@ def follow(
         _tracked(robot, drives, (demand, held), record[k], {name: x[k] for name, x in ends.items()}, lanes[k], bounds)
         for k in range(len(lanes))
     ]
+
+
+def _by_parts(
+    robot: Robot, demand: Demand, motion: Motion, laws: Sequence[TrackingLaw], **options: Any
+) -> list[Tracked]:
+    """Follow what lies between leaps, each part from rest; nothing is told of a law behind its first trip."""
+    parts = demand.parts()
+    followed = []
+    for first, part in parts:
+        moved = partial(_shifted, motion, first * demand.dt, (first + part.cycles) * demand.dt)
+        followed.append(follow(robot, part, moved, laws, **options))
+    return [_one_of(demand, [first for first, _ in parts], list(lane)) for lane in zip(*followed, strict=True)]
+
+
+def _shifted(motion: Motion, first: float, last: float, t: Array) -> tuple[Array, Array, Array]:
+    """Return a motion whose time counts from `first` [s], and which stands still from `last` [s] on."""
+    return motion(np.minimum(t + first, last))
+
+
+def _one_of(demand: Demand, firsts: list[int], parts: list[Tracked]) -> Tracked:
+    """Return the parts of one law, which begin with the cycles `firsts`, as one; up to its first trip."""
+    tripped = next((k for k, part in enumerate(parts) if part.trip is not None), None)
+    used = parts if tripped is None else parts[: tripped + 1]
+    last, begins = used[-1], firsts[len(used) - 1]
+    cycles = begins + last.run.demand.cycles
+    trip = last.trip
+    if trip is not None:
+        trip = trip._replace(time=trip.time + begins * demand.dt, cycle=trip.cycle + begins)
+    whole = cut(demand, cycles) if cycles <= demand.cycles else demand.held(cycles - demand.cycles)
+    rows = [(first, part.run) for first, part in zip(firsts, used, strict=False)]
+    return Tracked(
+        last.law,
+        last.gains,
+        stitched(whole, rows),
+        np.max([part.lag for part in used], axis=0),
+        np.max([part.speed for part in used], axis=0),
+        trip,
+        max(part.late for part in used),
+    )
 
 
 def _tracked(
@@ -227,6 +269,6 @@ def cut(demand: Demand, cycles: int) -> Demand:
     """Return the first cycles of a demand."""
     if cycles >= demand.cycles:
         return demand
-    rows: dict[str, Any] = {name: getattr(demand, name) for name in ("wrench", "payload", "move", "tool")}
+    rows: dict[str, Any] = {name: getattr(demand, name) for name in ("wrench", "payload", "move", "tool", "leaps")}
     kept: dict[str, Any] = {name: None if value is None else value[:cycles] for name, value in rows.items()}
     return replace(demand, q=demand.q[: cycles + 1], **kept)

@@ -33,6 +33,8 @@ class Demand:
         move: (T,) number of the move that each cycle belongs to; all 0 if omitted.
         tool: (T, 4, 4) or (4, 4) pose of the program's tool in the arm's own tool frame, where deviations are measured;
             None if they are the same. Wrench and payload stay in the arm's own.
+        leaps: (T,) cycles in which the arm is set down at rest elsewhere: no motion, and nothing is asked of a motor.
+            What lies between two of them is run by itself, from rest and with cold motors.
     """
 
     dt: float
@@ -41,6 +43,7 @@ class Demand:
     payload: Array | None = None
     move: NDArray[np.int64] | None = None
     tool: Array | None = None
+    leaps: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         """Check shapes and numbers, and freeze."""
@@ -68,6 +71,11 @@ class Demand:
         if move.shape != (self.cycles,) or move.dtype.kind not in "iu" or (move < 0).any():
             raise InputError(f"demand: move must be {self.cycles} whole numbers ≥ 0, got {move.dtype} {move.shape}")
         put(self, "move", move.astype(np.int64))
+        if self.leaps is not None:
+            leaps = np.array(self.leaps, dtype=bool)
+            if leaps.shape != (self.cycles,):
+                raise InputError(f"demand: leaps must be ({self.cycles},), got {leaps.shape}")
+            put(self, "leaps", leaps if leaps.any() else None)
 
     @property
     def cycles(self) -> int:
@@ -108,8 +116,23 @@ class Demand:
 
     def _rows(self) -> dict[str, Any]:
         """Return what is given cycle by cycle, by name."""
-        given = {name: getattr(self, name) for name in ("wrench", "payload", "move", "tool")}
+        given = {name: getattr(self, name) for name in ("wrench", "payload", "move", "tool", "leaps")}
         return {name: rows for name, rows in given.items() if rows is not None}
+
+    def parts(self) -> list[tuple[int, Demand]]:
+        """Return what lies between leaps: first cycle, and a demand without leaps; parts without a cycle are left out.
+
+        The demand itself if it has none.
+        """
+        if self.leaps is None:
+            return [(0, self)]
+        ends = [*np.flatnonzero(self.leaps).tolist(), self.cycles]
+        starts = [0, *(end + 1 for end in ends[:-1])]
+        return [(a, self._between(a, b)) for a, b in zip(starts, ends, strict=True) if b > a]
+
+    def _between(self, first: int, last: int) -> Demand:
+        rows = {name: rows[first:last] for name, rows in self._rows().items() if name != "leaps"}
+        return replace(self, q=self.q[first : last + 1], leaps=None, **rows)
 
     def at_override(self, override: float) -> Demand:
         """Return the same path at another speed: time goes `override` times as fast."""
@@ -128,6 +151,8 @@ class Demand:
         move are those of the moment. A motion that ends at rest reaches its end exactly; one that does not loses what
         is left of a cycle, which would otherwise look like braking.
         """
+        if self.leaps is not None:
+            raise InputError("demand: it leaps over what is not known; sample its plan instead")
         whole = np.ceil(self.cycles / step - 1e-9) if self.ends_at_rest else np.floor(self.cycles / step + 1e-9)
         cycles = max(1, int(whole))
         place = np.minimum(np.arange(cycles + 1) * step, self.cycles)

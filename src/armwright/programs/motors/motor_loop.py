@@ -305,6 +305,8 @@ def _lanes(
 
     Where an arm's state is no longer finite it is refused, or with `finite` False its later cycles are NaN.
     """
+    if any(demand.leaps is not None for demand in demands):
+        return _between_leaps(robot, demands, count, algorithm, basis, factors, keep, finite=finite)
     cycles = max(demand.cycles for demand in demands)
     longest = [demand if demand.cycles == cycles else demand.held(cycles - demand.cycles) for demand in demands]
     set_inputs = tuple(
@@ -327,6 +329,38 @@ def _lanes(
         first, dt = min(broken), demands[0].dt
         raise SimulationError(f"motors: the arm's state is not finite from cycle {first} on ({first * dt:g} s)")
     return plan.drives, record
+
+
+def _between_leaps(
+    robot: Robot,
+    demands: list[Demand],
+    count: int,
+    algorithm: Algorithm,
+    basis: Basis,
+    factors: dict[str, Any],
+    keep: tuple[str, ...],
+    *,
+    finite: bool,
+) -> tuple[Drives, Any]:
+    """Run lanes as `_lanes` does, what lies between leaps as lanes of their own, each from rest with cold motors."""
+    n, drives = robot.n, drives_of(robot, basis)
+    record = np.zeros((count, max(demand.cycles for demand in demands), len(keep) * n))
+    still = drives.torque_at(np.zeros(n))
+    for lane in range(count):
+        demand = demands[lane if len(demands) > 1 else 0]
+        own = {name: None if rows is None else rows[lane : lane + 1] for name, rows in factors.items()}
+        for k, name in enumerate(keep):  # in a leap the arm stands at its new place
+            if name in ("q", "wish", "limit"):
+                record[lane, : demand.cycles, k * n : (k + 1) * n] = still if name == "limit" else demand.q[1:]
+        parts = demand.parts()
+        for first in range(0, len(parts), VARIANTS_AT_ONCE):
+            some = parts[first : first + VARIANTS_AT_ONCE]
+            each = {k: None if v is None else np.repeat(v, len(some), axis=0) for k, v in own.items()}
+            lanes = [part for _, part in some]
+            rows = _lanes(robot, lanes, len(lanes), algorithm, basis, each, keep, finite=finite)[1]
+            for (begins, part), found in zip(some, rows, strict=True):
+                record[lane, begins : begins + part.cycles] = found[: part.cycles]
+    return drives, record
 
 
 def _table(demand: Demand, inputs: tuple[str, ...]) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,8 @@ from armwright.programs.motors.motor_limits import Drives
 from armwright.robot.model import Robot
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    from armwright.types import Array
-
-if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from armwright.types import Array
@@ -169,7 +166,9 @@ class MotorRun:
     def deviation(self) -> Deviation:
         """Return how far the tool is from the wished place, orientation and path."""
         wished, got = fk(self.robot, self.demand.q), fk(self.robot, self.q)
-        before, there = wished[:-1], wished[1:]
+        before, there = wished[:-1].copy(), wished[1:]
+        if self.demand.leaps is not None:
+            before[self.demand.leaps] = there[self.demand.leaps]
         if self.demand.tool is not None:
             before, there, got = before @ self.demand.tool, there @ self.demand.tool, got @ self.demand.tool
         turn = np.einsum("kji,kjl->kil", there[:, :3, :3], got[:, :3, :3])
@@ -178,6 +177,31 @@ class MotorRun:
         angle = np.arctan2(np.linalg.norm(axis, axis=0), np.trace(turn, axis1=1, axis2=2) - 1.0)
         position = np.linalg.norm(got[:, :3, 3] - there[:, :3, 3], axis=1)
         return Deviation(position, angle, *_from_path(got[:, :3, 3], before[:, :3, 3], there[:, :3, 3], position))
+
+
+def stitched(demand: Demand, parts: Sequence[tuple[int, MotorRun]]) -> MotorRun:
+    """Return the runs of what lies between the leaps of a demand as one; each comes with its first cycle.
+
+    In a leap the arm stands at the new place, and nothing is wanted of its motors.
+    """
+    one = parts[0][1]
+    rows: dict[str, Any] = {}
+    for name in ("q", "qd", "heat", "qdd", "torque", "wanted", "limit", "saturated", "clipped"):
+        column = np.zeros((demand.cycles, demand.n), dtype=getattr(one, name).dtype)
+        if name == "q":
+            column[:] = demand.q[1:]
+        elif name == "limit":
+            column[:] = one.drives.torque_at(np.zeros(demand.n))
+        rows[name] = column
+    before = None if one.before is None else (demand.q[:-1].copy(), np.zeros((demand.cycles, demand.n)))
+    for first, run in parts:
+        here = slice(first, min(first + run.demand.cycles, demand.cycles))
+        many = here.stop - here.start
+        for name, column in rows.items():
+            column[here] = getattr(run, name)[:many]
+        if before is not None and run.before is not None:
+            before[0][here], before[1][here] = run.before[0][:many], run.before[1][:many]
+    return MotorRun(one.robot, demand, one.drives, one.algorithm, **rows, before=before)
 
 
 def loaded_robot(robot: Robot, payload: Array) -> Robot:

@@ -16,7 +16,7 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.choices import TRACKINGS
 from armwright.errors import InputError
-from armwright.programs.gaps import bridged
+from armwright.programs.gaps import check_known
 from armwright.programs.legs import tool_of
 from armwright.programs.motors import Demand, find_rule, follow, run_printed
 from armwright.programs.motors.drive_law import AXES, DRIVE
@@ -95,13 +95,15 @@ class Demands:
 
     def all(self) -> Demand:
         """Return the whole program as it was planned."""
-        return self._demand(self.plan.q, self.plan.move)
+        return self._demand(self.plan.q, self.plan.move, self._leaps(self.plan.t))
 
     def at(self, override: float, move: int | None = None) -> Demand:
         """Return the whole program at another override, or the cycles of one move and a few around it.
 
         It is what `plan_program` would plan with that override: everything but the waits runs faster.
         """
+        if len(self.plan.parts) > 1:
+            return self._at_by_parts(override, move)
         plan, breaks = self.plan, self.plan.time.breaks
         low, high = 0, breaks.size - 1  # breaks between which to look: the program may be long, and the move short
         end = int(np.ceil(self.duration(override) / plan.cycle - 1e-9))
@@ -123,9 +125,38 @@ class Demands:
         """Return how long the program takes at another override [s]."""
         return float(self.moved[-1] / override + self.waited[-1])
 
-    def _demand(self, q: Array, owner: NDArray[np.int64]) -> Demand:
+    def _at_by_parts(self, override: float, move: int | None) -> Demand:
+        """Return the same of a plan with gaps: every part from its own first cycle, so that none is half a leap."""
+        plan, breaks = self.plan, self.plan.time.breaks
+        parts = plan.parts
+        if move is not None:
+            here = float(np.mean(plan.moves[move][1:3]))
+            parts = [next(part for part in parts if part[0] <= here <= part[1])]
+        faster = self.moved / override + self.waited
+        q, owner, leaps = [], [], []
+        for part in parts:
+            first, last = np.interp(part, breaks, faster)
+            whole = int(np.ceil((last - first) / plan.cycle - 1e-9)) + (part[1] == plan.duration)
+            t = np.interp(first + plan.cycle * np.arange(whole), faster, breaks)
+            # a stop has two postures where the arm is set down: this part's own
+            rows = plan.at(np.clip(t, part[0], part[1] if part[1] == plan.duration else np.nextafter(part[1], 0.0)))
+            q.append(rows[0])
+            owner.append(rows[3])
+            leaps.append(np.arange(len(t)) == 0)
+        return self._demand(*(np.concatenate(column) for column in (q, owner, leaps)))
+
+    def _leaps(self, t: Array) -> NDArray[np.bool_] | None:
+        """Return which of the instants t (B,) [s] are the first behind a gap."""
+        begins = np.array([first for first, _ in self.plan.parts[1:]])
+        if not begins.size:
+            return None
+        out = np.zeros(t.size, dtype=bool)
+        out[np.minimum(np.searchsorted(t, begins - 1e-9), t.size - 1)] = True
+        return out
+
+    def _demand(self, q: Array, owner: NDArray[np.int64], leaps: NDArray[np.bool_] | None = None) -> Demand:
         if len(q) < 2:
-            q, owner = np.repeat(q, 2, axis=0), np.repeat(owner, 2)
+            q, owner, leaps = np.repeat(q, 2, axis=0), np.repeat(owner, 2), None
         move, plan = owner[1:], self.plan
         return Demand(
             plan.cycle,
@@ -134,6 +165,7 @@ class Demands:
             payload=None if self.loads is None else self.loads[move],
             move=move,
             tool=None if self.tools is None else self.tools[move],
+            leaps=None if leaps is None else leaps[1:],
         )
 
 
@@ -213,7 +245,7 @@ def run_program(
         raise InputError(f"rule: {rule!r} is a rule of Algorithm 1; give tracking='algorithm-1' with it")
     if isinstance(program, str | Path):
         program = read_program(program)
-    program = bridged(program)
+    check_known(program)
     chosen = basis_of(robot, basis)
     check_program(program, robot)
     plan = plan_program(

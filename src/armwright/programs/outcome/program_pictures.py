@@ -19,6 +19,7 @@ from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, com
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from armwright.programs.motors import MotorRun
     from armwright.programs.outcome.program_run import ProgramRun
@@ -56,6 +57,12 @@ def _figure(height: float) -> Figure:
     )
     need("matplotlib.backends.backend_agg", "plot", "drawing a report").FigureCanvasAgg(figure)
     return figure
+
+
+def _leaps(outcome: ProgramRun) -> NDArray[np.bool_]:
+    """Return (T,) cycles in which the arm is set down behind moves that are not known."""
+    demand = outcome.motors.demand
+    return np.zeros(demand.cycles, dtype=bool) if demand.leaps is None else demand.leaps
 
 
 def _every(count: int) -> slice:
@@ -184,12 +191,13 @@ def path(outcome: ProgramRun) -> Figure:
         scene.ghost(one(arms, k), 0.25)
     use = np.maximum(outcome.beside.torque_use, outcome.beside.speed_use).max(axis=1)
     flat, real = camera.project(wished)[:, :2], camera.project(got)[:, :2]
-    pieces = np.stack([flat[:-1], flat[1:]], axis=1)
+    led = _leaps(outcome)[1:]  # nobody knows the way there
+    pieces, use = np.stack([flat[:-1], flat[1:]], axis=1)[~led], use[1:][~led]
     norm = colors.Normalize(0.0, 1.0)
     shown = lines.LineCollection(list(pieces), cmap="viridis", norm=norm, linewidths=3.0, zorder=6, capstyle="round")
-    shown.set_array(np.minimum(use[1:], 1.0))
+    shown.set_array(np.minimum(use, 1.0))
     axes.add_collection(shown)
-    over = use[1:] > 1.0
+    over = use > 1.0
     if over.any():
         beyond = lines.LineCollection(list(pieces[over]), colors=LIMIT, linewidths=3.0, zorder=7, capstyle="round")
         beyond.set_label("asks more than there is")
@@ -211,6 +219,8 @@ def tool_speed(outcome: ProgramRun) -> Figure:
     start = fk(outcome.robot, run.demand.q[:1]) @ (np.eye(4) if run.demand.tool is None else run.demand.tool[:1])
     points = [np.concatenate([start[:, :3, 3], p]) for p in outcome.tool_positions]
     steps = [np.linalg.norm(np.diff(p, axis=0), axis=1) for p in points]
+    for step in steps:
+        step[_leaps(outcome)] = 0.0
     length = np.cumsum(steps[0])
     some = _every(run.demand.cycles)
     for values, colour, width, label in ((steps[0], WITHOUT, 1.8, "asked"), (steps[1], WITH, 1.0, "achieved")):

@@ -92,7 +92,7 @@ def _as_far_as_read(outcome: ProgramRun, kept: str) -> str:
     if reading is None or reading.whole:
         return kept
     rest = reading.words.partition(", ")[2]
-    head = f"as far as read: {checked_moves(outcome.program)} of {reading.reached} moves{f', {rest}' if rest else ''}"
+    head = f"as far as read: {checked_moves(outcome.plan)} of {reading.reached} moves{f', {rest}' if rest else ''}"
     first, _, words = kept.partition(": ")
     return f"{first} {head}; {words}"
 

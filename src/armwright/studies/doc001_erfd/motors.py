@@ -140,12 +140,12 @@ def sharp_corners() -> Shown:
 
 @cache
 def planned(f_e: tuple[float, ...] | None) -> ProgramRun:
-    """Return the program of Fig. 8, mended, as ``armwright run program`` plans and judges it.
+    """Return the program of Fig. 8, mended, as ``armwright run program`` plans and judges it, from the zero posture.
 
     Args:
         f_e: (6,) what the tool does to the world, as the document counts; None for nothing.
     """
-    return run_program(load("rl15"), program(), wrench=None if f_e is None else -np.array(f_e))
+    return run_program(load("rl15"), program(), start_q=np.zeros(6), wrench=None if f_e is None else -np.array(f_e))
 
 
 def blended_corners(f_e: Array | None) -> Shown:
