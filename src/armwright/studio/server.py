@@ -125,6 +125,8 @@ PROGRAMS = (
     ".ngc",
     ".gcode",
     ".tap",
+    ".cnc",
+    ".gco",
 )
 UPLOAD_KINDS: dict[str, tuple[tuple[str, ...], int]] = {
     "robot": ((".urdf", ".xml", ".toml"), 4 << 20),
