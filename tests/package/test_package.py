@@ -53,10 +53,11 @@ def test_the_version_stands_in_one_place(capsys):
 
 def test_nothing_of_ours_is_importable_under_a_name_of_its_own():
     """A wheel puts `armwright` into a user's environment, and nothing else; no file changes the search path."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"][
-        "targets"
-    ]["wheel"]
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    settings = build["targets"]["wheel"]
+    carried = settings.pop("force-include")
     assert settings == {"packages": ["src/armwright"]}
+    assert all((ROOT / source).exists() and place.startswith("armwright/") for source, place in carried.items())
     assert [path.name for path in (ROOT / "src").iterdir() if not path.name.endswith(".egg-info")] == ["armwright"]
     for path in (ROOT / "src").rglob("*.py"):
         assert "sys.path" not in path.read_text(encoding="utf-8"), path

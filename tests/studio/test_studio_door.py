@@ -44,6 +44,7 @@ OWN = {
     "cancel": {"job": 1},
     "explore": {"reactions": ["stop"], "observers": [], "duration": 5, "world": "pillars"},
     "program": {"source": 1},
+    "sample": {"name": "ur5_pick.script"},
     "reproduce": {"document": "003"},
 }
 """A valid example of every order."""

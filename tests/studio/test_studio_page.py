@@ -329,6 +329,23 @@ def test_program_becomes_infeasible_when_it_is_hurried(page, running):
     assert "Not feasible" in page.inner_text("#verdict")
 
 
+def test_a_sample_opens_with_its_text_beside_the_replay(page, running):
+    tab(page, "Programs")
+    page.evaluate("__studio.tab.robot()")  # no result of another test
+    page.click(".samples button >> text=ur5_pick.script")
+    until(page, "__studio.tab.result && __studio.frames.replays[0]?.content.listing")
+    result = page.evaluate("__studio.tab.result")
+    assert len(result["worst"]) == 3 and page.locator("#worst li").count() == 3
+    assert page.inner_text("#coverage").startswith("All ") and page.locator("#assumed li").count()
+    assert "armwright-studio" not in str(result) and "/tmp" not in str(result)
+    page.click("#worst button >> nth=0")
+    assert page.evaluate("__studio.frames.replays[0].state().t") == pytest.approx(result["worst"][0]["time"])
+    page.frame_locator("iframe").locator(".lines button >> nth=0").click()
+    line = page.evaluate("__studio.frames.replays[0].state().line")
+    first = page.evaluate("__studio.frames.replays[0].content.listing.steps.map(([, line]) => line)")
+    assert line == min(line for line in first if line)
+
+
 def test_light_dark_and_keyboard(page):
     tab(page, "Robot")
     before = page.evaluate("document.documentElement.dataset.theme")

@@ -34,7 +34,7 @@ from armwright.cli.option_words import (
 )
 from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, say, say_json, show_page, table
 from armwright.cli.output import tell as remark
-from armwright.cli.program_reading import PARTIAL, GcodeOptions, ReadingOptions, reading_figures, say_nothing_moves
+from armwright.cli.program_reading import PARTIAL, GcodeOptions, ReadingOptions, say_nothing_moves
 from armwright.cli.simulate_command import progress
 from armwright.errors import NotSupportedError
 
@@ -66,6 +66,8 @@ def print_or_json(file: Path, language: str | None, json: bool) -> None:
 
 def description(program: Program) -> dict[str, Any]:
     """Return the program for JSON, in SI units."""
+    from armwright.programs.reading_figures import reading_figures
+
     return {
         "name": program.name,
         "language": program.language,
@@ -196,6 +198,7 @@ class ProgramFiles:
 
     csv: Annotated[Path | None, typer.Option(metavar="FILE.ext", help=f"The cycles: {names_of(FORMATS)}.")] = None
     out: Annotated[Path | None, out_option("FILE.html", "Report, one page.")] = None
+    text: Annotated[bool, typer.Option("--text/--no-text", help="The program's text in the report.")] = True
     film: Film = False
     browse: Open = False
 
@@ -257,7 +260,7 @@ def program(
             outcome.works  # noqa: B018 - made here, where there is a bar
             tell(0.5)
             if out is not None:
-                files += _report(outcome, out, wanted.film, lambda done: tell(0.5 + 0.5 * done))
+                files += _report(outcome, out, wanted, lambda done: tell(0.5 + 0.5 * done))
     except KeyboardInterrupt:
         if outcome is None:
             raise
@@ -288,9 +291,9 @@ def _check_files(csv: Path | None, out: Path | None) -> None:
             fail(f"{path}: is a folder")
 
 
-def _report(outcome: ProgramRun, out: Path, film: bool, tell: Callable[[float], Any]) -> list[Path]:
+def _report(outcome: ProgramRun, out: Path, wanted: ProgramFiles, tell: Callable[[float], Any]) -> list[Path]:
     try:
-        return [outcome.report(out, animation=film, progress=tell)]
+        return [outcome.report(out, animation=wanted.film, text=wanted.text, progress=tell)]
     except NotSupportedError as error:
         remark(f"armwright: no report: {error}")  # stdout may be for JSON
         return []
@@ -298,6 +301,8 @@ def _report(outcome: ProgramRun, out: Path, film: bool, tell: Callable[[float], 
 
 def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: CommandError | None, json: bool) -> None:
     """Print what was found; of an interrupted run the verdict, which is known."""
+    from armwright.programs.reading_figures import reading_figures
+
     wrote = [str(file) for file in files]
     if json:
         found = (

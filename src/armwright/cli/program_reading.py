@@ -144,26 +144,6 @@ def _value(text: str) -> object:
         return text
 
 
-def reading_figures(program: Program) -> dict[str, Any] | None:
-    """Return how far a program was read, for JSON."""
-    reading = program.reading
-    if reading is None:
-        return None
-    return {
-        "whole": reading.whole,
-        "moves": reading.reached,
-        "gaps": [{"line": gap.line, "text": gap.text, "reason": gap.reason} for gap in reading.gaps],
-        **{
-            name: [{"line": note.line, "message": note.message} for note in getattr(reading, name)]
-            for name in ("unread", "set_aside", "idle", "assumed")
-        },
-        "lines_not_run": [{"first": first, "last": last, "needs": needs} for first, last, needs in reading.not_run],
-        "files": list(reading.files),
-        "entry": reading.entry,
-        "routines": list(reading.routines),
-    }
-
-
 def say_nothing_moves(program: Program) -> None:
     """Say what a file has that moves nowhere."""
     reading = program.reading

@@ -296,6 +296,7 @@ class Program(ByContent):
         file: where it was read, for messages.
         notes: what the reader assumed.
         reading: how far it was read, where the reader tells; then a program may move nowhere.
+        text: of its own file, as it was read; empty where none was.
     """
 
     moves: tuple[Move, ...]
@@ -306,6 +307,7 @@ class Program(ByContent):
     file: str = field(default="", compare=False)
     notes: tuple[Note, ...] = field(default=(), compare=False)
     reading: ProgramReading | None = field(default=None, compare=False)
+    text: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Freeze; refuse programs without a motion."""

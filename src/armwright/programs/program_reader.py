@@ -163,10 +163,10 @@ def read_program(
     if not reader.told:
         if told != ReadOptions():
             raise InputError(f"read_program: {reader.name} programs take no inputs, definitions, files or entry")
-        return reader.read(text, file)
+        return replace(reader.read(text, file), text=text)
     if reader.name != "g-code" and any(getattr(told, name) is not None for name in GCODE_ONLY):
         raise InputError(f"read_program: {', '.join(GCODE_ONLY)} are of G-code, not of {reader.name}")
-    program = reader.read(text, file, told)
+    program = replace(reader.read(text, file, told), text=text)
     if western:
         note = Note(0, "the file is no UTF-8 text: read as cp1252")
         program = replace(program, notes=(note, *program.notes))

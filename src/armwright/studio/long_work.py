@@ -10,6 +10,7 @@ which poses and simulates the arm while somebody looks, does not follow.
 from __future__ import annotations
 
 import base64
+import os
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.errors import ArmwrightWarning, InputError
+from armwright.errors import ArmwrightError, ArmwrightWarning, InputError
 from armwright.robot.load import load as load_robot
 
 if TYPE_CHECKING:
+    from armwright.programs.outcome.program_run import ProgramRun
     from armwright.recording.replay.replay_stage import ReplayStage
     from armwright.robot.model import Robot
     from armwright.studies.run_study import Result
@@ -185,7 +187,6 @@ def run_a_program(
     Returns:
         ``said``: verdict and tables for the page; ``title`` and ``note`` of the run, and its replay ``page``.
     """
-    from armwright.programs.outcome import program_words as rows
     from armwright.programs.outcome import run_program
     from armwright.programs.outcome.program_report import program_stage
     from armwright.programs.program import Payload
@@ -193,36 +194,66 @@ def run_a_program(
 
     progress(0.05, "plans")
     robot = arm_of(sheet)
+    load = Payload(payload, np.zeros(3)) if payload else None
     with TemporaryDirectory(prefix="armwright-studio-") as folder:
         place = Path(folder) / file
         place.write_bytes(base64.b64decode(content))
-        program = read_program(place)
-    load = Payload(payload, np.zeros(3)) if payload else None
-    outcome = run_program(robot, program, override=override, payload=load)
+        try:
+            outcome = run_program(robot, read_program(place), override=override, payload=load)
+        except ArmwrightError as error:  # the user's name of the file, not ours
+            raise InputError(str(error).replace(f"{folder}{os.sep}", "")) from None
     progress(0.4, "asks how fast it could be")
     fastest = outcome.override
     progress(0.7, "writes the tables")
     title = f"{file} on {robot.name} at {100 * override:g} %"
-    said = {
-        "override": override,
+    said = {"override": override, "fastest": float(fastest.program), **_program_said(outcome)}
+    page = _replay_page(title, program_stage(outcome, title))
+    return {"said": said, "title": title, "note": outcome.answer, "page": page}
+
+
+def _program_said(outcome: ProgramRun) -> dict[str, Any]:
+    """Return what the page says of a program's run: what decides first, then tables."""
+    from armwright.programs.outcome import program_findings as found
+    from armwright.programs.outcome import program_words as rows
+
+    decided, tracked = found.answer_words(outcome)
+    reading = outcome.program.reading
+    ranked = found.findings(outcome)
+    return {
         "feasible": outcome.answer == "feasible",
+        "answer": outcome.answer,
+        "whole": reading is None or reading.whole,
+        "headline": found.headline(outcome),
+        "rests_on": found.data_class(outcome),
         "basis": outcome.basis,
-        "verdict": outcome.verdict,
+        "verdict": decided,
+        "tracking": tracked,
         "duration": float(outcome.plan.duration),
-        "fastest": float(fastest.program),
+        "over": bool(ranked),
+        "worst": [
+            {
+                "use": "stops" if row.event is not None and row.event.cause == "trip" else f"{100 * row.use:.3g} %",
+                "time": float(row.time),
+                "line": row.line,
+                "words": found.folderless(outcome.program, row.words),
+            }
+            for row in found.worst_of(outcome)
+        ],
+        "assumed": [row._asdict() for row in found.assumptions(outcome)[:MOST_TABLE_ROWS]],
+        "coverage": list(found.coverage(outcome)[:MOST_TABLE_ROWS]),
         "moves": {
             "heads": list(rows.MOVE_HEADS),
             "rows": [rows.move_cells(outcome, move, 40) for move in outcome.moves[:MOST_TABLE_ROWS]],
             "marked": [bool(move.use > 1.0) for move in outcome.moves[:MOST_TABLE_ROWS]],
+            "times": [float(move.start) for move in outcome.moves[:MOST_TABLE_ROWS]],
         },
         "motors": {"heads": list(rows.MOTOR_HEADS), "rows": rows.motor_cells(outcome)},
         "events": {
             "heads": list(rows.EVENT_HEADS),
-            "rows": [rows.event_cells(outcome, event) for event in outcome.events[:MOST_TABLE_ROWS]],
+            "rows": [rows.event_cells(outcome, row.event) for row in ranked[:MOST_TABLE_ROWS] if row.event is not None],
+            "times": [float(row.time) for row in ranked[:MOST_TABLE_ROWS]],
         },
     }
-    note = outcome.answer
-    return {"said": said, "title": title, "note": note, "page": _replay_page(title, program_stage(outcome, title))}
 
 
 def run_document(progress: Progress, document: str) -> dict[str, Any]:

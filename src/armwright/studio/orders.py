@@ -17,6 +17,7 @@ import numpy as np
 
 from armwright.choices import OBSERVERS, REACTIONS
 from armwright.errors import InputError
+from armwright.programs.program_samples import SAMPLES, sample_bytes
 from armwright.recording.replay.scene_spec import world_spec
 from armwright.schema.checks import Check, by_kind, flag, listed, number, numbers, one_of, text, whole
 from armwright.schema.checks import record as fields
@@ -267,9 +268,23 @@ async def program(
     return {"job": studio.jobs.start(f"program {item.name}", run_a_program, given, finish)}
 
 
+async def list_samples(studio: Studio, client: Client) -> dict[str, Any]:
+    """The programs to begin with, those for the arm on the page first."""
+    rows = [{"name": name, **sample._asdict()} for name, sample in SAMPLES.items()]
+    return {"samples": sorted(rows, key=lambda row: row["robot"] != studio.robot.name)}
+
+
+async def open_sample(studio: Studio, client: Client, name: str) -> dict[str, Any]:
+    """Put a program to begin with on the shelf."""
+    content = await beside(sample_bytes, name)
+    return {"number": studio.shelf.add(ShelfItem("program text", name, content, SAMPLES[name].title))}
+
+
+VIEWS["samples"] = (fields({}), list_samples)
 PROGRAM_ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
     "program": (
         fields({"source": whole(1, 2**31)}, {"override": number(0.05, 5.0), "payload": number(0.0, 100.0)}),
         program,
-    )
+    ),
+    "sample": (fields({"name": one_of(tuple(SAMPLES))}), open_sample),
 }

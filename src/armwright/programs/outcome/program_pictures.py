@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.kinematics import fk
+from armwright.kinematics import fk, smallest_singular_value
 from armwright.packages import need
 from armwright.recording.pictures.arm_drawing import Scene, one
 from armwright.recording.pictures.skeleton import camera_for, capsules, upright
@@ -49,6 +49,11 @@ def png(outcome: ProgramRun, view: str, dpi: int = 120) -> bytes:
     """Return one view as a PNG file's bytes."""
     with need("matplotlib", "plot", "drawing a report").rc_context(STYLE):
         return compact_png(VIEWS[view](outcome), dpi)
+
+
+def drive_word(outcome: ProgramRun) -> str:
+    """Return what limits are known of: "motor", or "joint" where the motors are not known."""
+    return "motor" if outcome.basis == "motors" else "joint"
 
 
 def _figure(height: float) -> Figure:
@@ -90,7 +95,7 @@ def torque_speed(outcome: ProgramRun) -> Figure:
         _box(axes, run, j)
         axes.set_title(outcome.robot.joints[j].name)
         axes.set_xlabel("motor speed [rad/s]" if outcome.basis == "motors" else "joint speed [rad/s, m/s]")
-        axes.set_ylabel("torque [N·m]")
+        axes.set_ylabel(f"{drive_word(outcome)} torque [N·m]")
     handles, labels = panels[0].get_legend_handles_labels()
     for axes in panels[1:n]:
         more = axes.get_legend_handles_labels()
@@ -207,7 +212,7 @@ def path(outcome: ProgramRun) -> Figure:
         axes.plot(left[:, 0], left[:, 1], color="black", lw=1.0, zorder=8, label="where the tool went instead")
     if axes.get_legend_handles_labels()[1]:
         axes.legend(loc="upper right")
-    figure.colorbar(shown, ax=axes, shrink=0.7, label="use of the most used motor, torque or speed")
+    figure.colorbar(shown, ax=axes, shrink=0.7, label=f"use of the most used {drive_word(outcome)}, torque or speed")
     return figure
 
 
@@ -227,7 +232,14 @@ def tool_speed(outcome: ProgramRun) -> Figure:
         axes.plot(length[some], (values / run.demand.dt)[some], color=colour, lw=width, label=label)
     flagged = (outcome.beside.saturated | outcome.beside.clipped).any(axis=1)
     if flagged.any():
-        axes.plot(length[flagged], np.zeros(int(flagged.sum())), "|", color=LIMIT, ms=9, label="a motor cannot follow")
+        axes.plot(
+            length[flagged],
+            np.zeros(int(flagged.sum())),
+            "|",
+            color=LIMIT,
+            ms=9,
+            label=f"a {drive_word(outcome)} cannot follow",
+        )
     changes = np.flatnonzero(np.diff(run.demand.moves)) + 1
     for first, last in zip([0, *changes], [*changes, run.demand.cycles], strict=True):
         left, right = length[max(first - 1, 0)], length[last - 1]
@@ -270,6 +282,48 @@ def reactions(outcome: ProgramRun) -> Figure:
     return figure
 
 
+def joint_range(outcome: ProgramRun) -> Figure:
+    """Draw where every joint stands in its range as asked, 0 and 100 % being its stops; endless joints are left out."""
+    run = outcome.motors
+    figure = _figure(3.0)
+    axes = figure.subplots()
+    some = _every(run.demand.cycles)
+    for j, joint in enumerate(outcome.robot.joints):
+        low, high = joint.limits.lower, joint.limits.upper
+        if np.isfinite(low) and np.isfinite(high) and high > low:
+            use = 100.0 * (run.demand.q[1:, j] - low) / (high - low)
+            axes.plot(run.time[some], use[some], color=COLOURS[j % len(COLOURS)], label=joint.name)
+    for stop in (0.0, 100.0):
+        axes.axhline(stop, color=LIMIT, lw=0.9)
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel("place in the joint's range [%]")
+    axes.set_ylim(-4.0, 104.0)
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(8, len(labels)))
+    else:
+        axes.text(0.5, 50.0, "no joint of this arm has a known range", ha="center", color=MUTED)
+    return figure
+
+
+def singularity_margin(outcome: ProgramRun) -> Figure:
+    """Draw the smallest singular value of the Jacobian at the tool along the motion as asked, and where it is least."""
+    run = outcome.motors
+    figure = _figure(2.6)
+    axes = figure.subplots()
+    some = _every(run.demand.cycles)
+    value = smallest_singular_value(with_program_tool(outcome), run.demand.q[1:][some])
+    time = run.time[some]
+    least = int(np.argmin(value))
+    axes.plot(time, value, color=WITH)
+    axes.plot(time[least], value[least], "o", ms=5, color=WITHOUT, label=f"least: {value[least]:.3g}")
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel("smallest singular value")
+    axes.set_ylim(bottom=0.0)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center")
+    return figure
+
+
 def with_program_tool(outcome: ProgramRun) -> Robot:
     """Return the arm with the program's tool, for films; itself where the tool changes or there is none."""
     tool = outcome.motors.demand.tool
@@ -282,6 +336,8 @@ VIEWS: dict[str, Callable[[ProgramRun], Any]] = {
     "path": path,
     "speed": tool_speed,
     "torque-speed": torque_speed,
+    "joint-range": joint_range,
+    "singularity": singularity_margin,
     "torques": torques,
     "motion": speeds,
     "reactions": reactions,

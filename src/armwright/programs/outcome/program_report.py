@@ -8,13 +8,25 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.programs.outcome.program_pictures import VIEWS, png, with_program_tool
+from armwright.programs.outcome.program_findings import (
+    Finding,
+    answer_words,
+    assumptions,
+    coverage,
+    data_class,
+    findings,
+    folderless,
+    headline,
+    worst_of,
+)
+from armwright.programs.outcome.program_listing import listing_of
+from armwright.programs.outcome.program_pictures import VIEWS, drive_word, png, with_program_tool
 from armwright.programs.outcome.program_tracking import TRACKING_HEADS, tracking_cells, tracking_words
 from armwright.programs.outcome.program_words import (
     EVENT_HEADS,
@@ -30,22 +42,23 @@ from armwright.programs.outcome.program_words import (
     tidy,
 )
 from armwright.recording import Recording
-from armwright.recording.pictures.html_page import Page
+from armwright.recording.pictures.html_page import Markup, Page, escaped, joined, list_of, markup, table
 from armwright.recording.recording import versions
+from armwright.recording.replay.replay_page import page_file
 from armwright.recording.replay.replay_stage import MOST_EVENTS, Coloured, Curves, ReplayStage
 from armwright.recording.signals import RecordedEvent, Signal
 
 if TYPE_CHECKING:
-    from armwright.programs.outcome.program_run import ProgramRun
+    from armwright.programs.outcome.program_run import MoveOutcome, ProgramRun
     from armwright.types import Array
 
 
-def program_stage(outcome: ProgramRun, title: str = "") -> ReplayStage:
-    """Return what a page replays of a program: what the arm does, its motors, where they cannot follow."""
+def program_stage(outcome: ProgramRun, title: str = "", *, text: bool = True) -> ReplayStage:
+    """Return what a page replays of a program: what the arm does, its motors, where they cannot follow; its text."""
     run, robot = outcome.motors, outcome.robot
     names = tuple(joint.name for joint in robot.joints)
     use = 100.0 * np.maximum(outcome.beside.torque_use, outcome.beside.speed_use)
-    what = "motor" if outcome.basis == "motors" else "joint"
+    what = drive_word(outcome)
     slides = any(joint.kind == "prismatic" for joint in robot.joints)
     plots = (
         Curves(f"use of the {what}s, as asked", "%", names, _first(use)),
@@ -62,6 +75,7 @@ def program_stage(outcome: ProgramRun, title: str = "") -> ReplayStage:
         events=_events(outcome),
         plots=tuple(plot for plot in plots if np.isfinite(plot.values).any()),
         path=Coloured(f"use of the most used {what}", "%", np.minimum(largest, 100.0), 0.0, 100.0),
+        listing=listing_of(outcome) if text else None,
     )
 
 
@@ -88,22 +102,25 @@ def _events(outcome: ProgramRun) -> tuple[RecordedEvent, ...]:
 
 REPORT_FRAMES, REPORT_FRAME_RATE, REPORT_FRAME_SIZE = 120, 12.0, (640, 480)
 MOST_REPORT_ROWS = 2000  # moves and events in a table
-STYLE = (
-    "p.verdict{border-left:.35rem solid var(--good);background:var(--panel);padding:.7rem 1rem;margin:.8rem 0}"
-    "p.verdict.no{border-color:var(--bad)}p.verdict.open{border-color:var(--warn)}"
-    "main{max-width:72rem}.named :is(th,td):nth-child(3){text-align:left}"
-)
+MOST_FIRST_LINES = 5  # of a list on the first screen; the rest is folded
+LOOK = "program.css"  # of the report, besides that of all reports
 SENSITIVITY_HEADS = ("changed", "largest torque [%]", "largest speed [%]", "flagged cycles")
+RANKED_HEADS = ("use [%]", "at [s]", "times", *EVENT_HEADS[2:])
 TITLES = {
-    "path": ("The path", "The tool's path as asked, coloured by the use of the most used motor."),
+    "path": ("The path", "The tool's path as asked, coloured by the use of the most used {}."),
     "speed": ("Tool speed", "Speed of the tool along its path, as asked and as achieved."),
     "torque-speed": (
         "Torque and speed",
-        "What every motor is asked for and gives, over its speed, in the box of its limits.",
+        "What every {} is asked for and gives, over its speed, in the box of its limits.",
+    ),
+    "joint-range": ("Use of the joints' ranges", "Where every joint stands between its stops, as asked."),
+    "singularity": (
+        "Distance from singularities",
+        "Smallest singular value of the Jacobian at the tool (metres and radians), as asked: 0 is a singularity.",
     ),
     "torques": (
         "Asked and done: torques and accelerations",
-        "What the program asks and what the motors do under the tracking law; dashed: limits (as 001, Fig. A6).",
+        "What the program asks and what the {}s do under the tracking law; dashed: limits (as 001, Fig. A6).",
     ),
     "motion": (
         "Asked and done: speeds and positions",
@@ -118,6 +135,7 @@ def program_report(
     path: str | Path,
     *,
     animation: bool = False,
+    text: bool = True,
     progress: Callable[[float], Any] | None = None,
 ) -> Path:
     """Write a self-contained page.
@@ -126,28 +144,30 @@ def program_report(
         outcome: the run.
         path: of the page.
         animation: draw a film as well, which other programs can show.
+        text: show the program's text beside the replay; without it only lines of moves that are spoken of are quoted.
         progress: called with the share that is done.
     """
     tell = progress or (lambda _: None)
-    name = outcome.program.name or outcome.program.file or "program"
+    program = outcome.program
+    name = program.name or Path(program.file).name or "program"
     head = f"{name} on {outcome.robot.name}"
-    clear = outcome.answer == "feasible" and outcome.basis != "speeds"
-    colour = "no" if outcome.answer == "not feasible" else "yes" if clear else "open"
-    page = Page(head, STYLE).lead(outcome.verdict, f"verdict {colour}").cards(_cards(outcome))
+    page = Page(head, page_file(LOOK))
+    _first_screen(page, outcome)
+    page.replay_here()
     for words in push_words(outcome):
         page.paragraph(words)
     page.section("What would work").listed(outcome.advice)
     page.section("What the arm does").table(TRACKING_HEADS, tracking_cells(outcome)).paragraph(tracking_words(outcome))
-    rows = [move_cells(outcome, move, 60) for move in outcome.moves[:MOST_REPORT_ROWS]]
+    shown = float(outcome.motors.time[-1])
+    rows = [_with_time(outcome, move, shown) for move in outcome.moves[:MOST_REPORT_ROWS]]
     _shortened(page.section("Moves").table(MOVE_HEADS, rows, "named"), len(outcome.moves), "moves")
     if outcome.events:
-        rows = [event_cells(outcome, event) for event in outcome.events[:MOST_REPORT_ROWS]]
-        _shortened(page.section("Events").table(EVENT_HEADS, rows, "named"), len(outcome.events), "events")
+        _events_table(page.section("Events"), outcome)
     page.section("Motors" if outcome.basis == "motors" else "Joints").table(MOTOR_HEADS, motor_cells(outcome))
     tell(0.05)
     for k, view in enumerate(VIEWS, 1):
         title, caption = TITLES[view]
-        page.section(title).figure(png(outcome, view), caption)
+        page.section(title).figure(png(outcome, view), caption.format(drive_word(outcome)))
         if view == "reactions":
             page.table(REACTION_HEADS, reaction_cells(outcome))
         tell(0.05 + (0.35 if animation else 0.9) * k / len(VIEWS))
@@ -159,11 +179,88 @@ def program_report(
     )
     if outcome.plan.notes:
         notes = outcome.plan.notes[:MOST_REPORT_ROWS]
-        page.section("Notes").listed(f"line {n.line}: {n.message}" if n.line else n.message for n in notes)
+        said = (f"line {n.line}: {n.message}" if n.line else n.message for n in notes)
+        page.section("Notes").listed(folderless(program, words) for words in said)
     page.made_with(versions(), **{**outcome.settings, "basis": outcome.basis})
-    file = page.write(path, stage=program_stage(outcome, head))
+    file = page.write(path, stage=program_stage(outcome, head, text=text))
     tell(1.0)
     return file
+
+
+def _first_screen(page: Page, outcome: ProgramRun) -> None:
+    """Add what decides: the answer, the three worst places, what was assumed, how far it was read."""
+    clear = outcome.answer == "feasible" and outcome.basis != "speeds"
+    whole = outcome.program.reading is None or outcome.program.reading.whole
+    colour = "no" if outcome.answer == "not feasible" else "yes" if clear and whole else "open"
+    template = '<p class="head">{}</p><p class="basis">{}</p><p class="verdict">{}</p><p class="basis">{}</p>'
+    said = markup(template, headline(outcome), data_class(outcome), *answer_words(outcome))
+    page.add(markup('<section class="answer {}">{}</section>', colour, said))
+    worst, shown = worst_of(outcome), float(outcome.motors.time[-1])
+    over = bool(findings(outcome))
+    title = "Worst places" if over else "Nearest to their limits"
+    rows = joined(_worst(outcome, row, shown) for row in worst)
+    left = markup('<h2>{}</h2><ol class="worst">{}</ol>', title, rows)
+    assumed = [
+        joined(
+            (
+                markup('<span class="place">line {}: </span>', said.line) if said.line else "",
+                said.said,
+                markup(" <code>{}</code>", said.option) if said.option else "",
+            )
+        )
+        for said in assumptions(outcome)
+    ]
+    right = markup(
+        "<h2>Assumed, and what changes it</h2>{}<h2>How far it was read</h2>{}",
+        _opening_list(assumed or ["nothing"]),
+        _opening_list(coverage(outcome)),
+    )
+    page.add(markup('<div class="facing"><section>{}</section><section>{}</section></div>', left, right))
+    page.cards(_cards(outcome))
+
+
+def _worst(outcome: ProgramRun, row: Finding, shown: float) -> Markup:
+    stops = row.event is not None and row.event.cause == "trip"
+    times = f" ({row.stretches} times in this move)" if row.stretches > 1 else ""
+    use = "stops" if stops else f"{100 * row.use:.3g} %"
+    template = '<li class="{}"><b>{}</b><span>{}{} {}</span></li>'
+    kind = "over" if row.event is not None else ""
+    words = folderless(outcome.program, row.words)
+    at = min(row.time, shown) if stops else row.time  # a drive stops within a cycle, of which the beginning is shown
+    return markup(template, kind, use, words, times, _seek(at, shown, "show"))
+
+
+def _seek(time: float, shown: float, words: str) -> Markup:
+    """Return a link to a time of the replay; plain words where the drive has stopped before."""
+    if time > shown and words != "show":
+        return escaped(words)
+    if time > shown:
+        return markup('<span class="place">(after the drive has stopped)</span>')
+    return markup('<a class="time" href="#replay" data-seek="{}">{}</a>', f"{time:.4f}", words)
+
+
+def _opening_list(lines: Sequence[object]) -> Markup:
+    """Return a list whose first lines are seen, and the others opened by a click."""
+    rest = lines[MOST_FIRST_LINES:]
+    more = markup("<details><summary>{} more</summary>{}</details>", len(rest), list_of(rest)) if rest else ""
+    return joined((list_of(lines[:MOST_FIRST_LINES]), more))
+
+
+def _with_time(outcome: ProgramRun, move: MoveOutcome, shown: float) -> list[object]:
+    number, *cells = move_cells(outcome, move, 60)
+    return [_seek(move.start, shown, number), *cells]
+
+
+def _events_table(page: Page, outcome: ProgramRun) -> None:
+    """Add a row per move, joint and cause, the worst first, opened by a click."""
+    found, shown = findings(outcome), float(outcome.motors.time[-1])
+    rows: list[list[object]] = []
+    for row in found[:MOST_REPORT_ROWS]:
+        assert row.event is not None
+        cells = event_cells(outcome, row.event)[2:]
+        rows.append([f"{100 * row.use:.4g}", _seek(row.time, shown, f"{row.time:.3f}"), str(row.stretches), *cells])
+    page.folded(f"{len(found)} rows, the worst first", table(RANKED_HEADS, rows, "ranked"))
+    _shortened(page, len(found), "rows")
 
 
 def _cards(outcome: ProgramRun) -> list[tuple[str, str]]:
@@ -175,7 +272,7 @@ def _cards(outcome: ProgramRun) -> list[tuple[str, str]]:
         ("feasible override", override_cell(works.override.program)),
         ("time-optimal", "–" if works.fastest is None else f"{works.fastest:.3f} s"),
         ("from the path", f"{tidy(1e3 * run.deviation.path.max())} mm"),
-        ("work of the motors", f"{run.energy.sum():.4g} J"),
+        (f"work of the {drive_word(outcome)}s", f"{run.energy.sum():.4g} J"),
         ("work that came back", f"{run.regenerated.sum():.4g} J"),
     ]
 

@@ -322,9 +322,17 @@ class ProgramRun:
         return as_recording(self)
 
     def report(
-        self, path: str | Path, *, animation: bool = False, progress: Callable[[float], Any] | None = None
+        self,
+        path: str | Path,
+        *,
+        animation: bool = False,
+        text: bool = True,
+        progress: Callable[[float], Any] | None = None,
     ) -> Path:
-        """Write one HTML page with a replay, tables and pictures; needs matplotlib (`pip install armwright[plot]`)."""
+        """Write one HTML page with a replay, tables and pictures; needs matplotlib (`pip install armwright[plot]`).
+
+        Without `text` it does not show the program's text beside the replay; sentences about moves quote their lines.
+        """
         from armwright.programs.outcome.program_report import program_report
 
-        return program_report(self, path, animation=animation, progress=progress)
+        return program_report(self, path, animation=animation, text=text, progress=progress)

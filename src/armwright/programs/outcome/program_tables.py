@@ -11,6 +11,7 @@ from armwright.kinematics import jacobian
 from armwright.programs.motors import summarise
 from armwright.programs.outcome.program_tracking import answers
 from armwright.programs.program_push import pushes_in
+from armwright.programs.reading_figures import reading_figures
 from armwright.recording import Recording
 from armwright.recording.signals import Signal
 from armwright.simulation.rows_to_recording import units
@@ -72,6 +73,7 @@ def figures(outcome: ProgramRun, *, works: bool = True) -> dict[str, Any]:
             for event in outcome.events
         ],
         "notes": [{"line": note.line, "message": note.message} for note in plan.notes],
+        "read": reading_figures(plan.program),
     }
     return out | {"works": _works(outcome, outcome.works)} if works else out
 

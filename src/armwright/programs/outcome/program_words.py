@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,7 +46,7 @@ def verdict(outcome: ProgramRun) -> str:
 
     The override of a feasible program takes some hundred runs; it stands in its advice.
     """
-    name = outcome.program.name or outcome.program.file or "the program"
+    name = outcome.program.name or Path(outcome.program.file).name or "the program"
     count, seconds = len(outcome.program.moves), outcome.plan.duration
     what = f"{name} ({count} move{'s' if count != 1 else ''}, {seconds:.3f} s) on {outcome.robot.name}"
     answer = answer_of(outcome)

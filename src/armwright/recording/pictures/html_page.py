@@ -98,11 +98,17 @@ class Page:
     def __init__(self, title: str, css: str = "") -> None:
         self.title, self.css = title, css
         self._parts: list[str] = []
+        self._first = 0  # how many of them stand before the replay
         self.add(markup("<h1>{}</h1>", title))
 
     def add(self, *parts: object) -> Page:
         """Add pieces of `Markup`; what is not such a piece is escaped."""
         self._parts += map(escaped, parts)
+        return self
+
+    def replay_here(self) -> Page:
+        """Let the replay follow what is there already, in place of opening the page."""
+        self._first = len(self._parts)
         return self
 
     def section(self, title: str) -> Page:
@@ -131,7 +137,11 @@ class Page:
     ) -> Page:
         """Add a table; a `folded` one is opened by a click."""
         made = table(heads, rows, kind)
-        return self.add(markup("<details><summary>Table</summary>{}</details>", made) if folded else made)
+        return self.folded("Table", made) if folded else self.add(made)
+
+    def folded(self, title: str, *parts: object) -> Page:
+        """Add pieces of `Markup` that are opened by a click on their title."""
+        return self.add(markup("<details><summary>{}</summary>{}</details>", title, joined(parts)))
 
     def listed(self, lines: Iterable[object]) -> Page:
         """Add a list."""
@@ -154,13 +164,13 @@ class Page:
 
         Args:
             path: of the page.
-            stage: what happened, to be replayed at its top.
+            stage: what happened, to be replayed at its top, or where `replay_here` says.
             css: style in place of that of all reports.
         """
         look = (style() if css is None else css) + self.css
-        return write_page(
-            path, html_page(self.title, self._parts, None if stage is None else replay_parts(stage), look)
-        )
+        replay = None if stage is None else replay_parts(stage)
+        first, rest = self._parts[: self._first], self._parts[self._first :]
+        return write_page(path, html_page(self.title, rest, replay, look, first))
 
 
 def _plain(value: Any) -> Any:

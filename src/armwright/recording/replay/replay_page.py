@@ -82,6 +82,7 @@ MODULES = (
     "scene.js",
     "plots.js",
     "timeline.js",
+    "listing.js",
     "replay.js",
 )
 STYLES = ("theme.css", "vendor/uplot.css", "replay.css", "report.css")
@@ -128,16 +129,25 @@ def policy(css: str) -> str:
     )
 
 
-def html_page(title: str, body: Sequence[str], replay: ReplayParts | None = None, css: str | None = None) -> str:
+def html_page(
+    title: str,
+    body: Sequence[str],
+    replay: ReplayParts | None = None,
+    css: str | None = None,
+    first: Sequence[str] = (),
+) -> str:
     """Return a whole page.
 
     Args:
         title: any text.
         body: parts that are HTML already.
         replay: what the page opens with.
+        first: parts before the replay, HTML already.
         css: its style; `style()` by default. Attributes with styles are refused by the page's policy.
     """
     top, script = replay or ("", "")
+    if first:
+        top = '<header class="first">\n' + "\n".join(first) + f"\n</header>\n{top}"
     look = style() if css is None else css
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -193,6 +203,11 @@ def packed(stage: ReplayStage) -> str:
             "times": known.times.tolist(),
             "shown": known.shown,
             **({"radius": known.radius} if known.size is None else box),
+        }
+    if shown.listing is not None:
+        content["listing"] = {
+            "lines": [[line.text, line.mark, line.note] for line in shown.listing.lines],
+            "steps": [[time, line] for time, line in shown.listing.steps],
         }
     if shown.path is not None:
         way = shown.path

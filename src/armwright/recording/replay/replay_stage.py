@@ -87,6 +87,26 @@ class Coloured:
     high: float
 
 
+@dataclass(frozen=True, slots=True)
+class ListedLine:
+    """A line of a text: `mark` is "kept", "over", "open", "gap", "idle" or "" and colours it, `note` says why."""
+
+    text: str
+    mark: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A text beside a replay: its lines, and (time [s], line from 1, or 0 for none of them) in order of time.
+
+    From each of these times on its line is lit; a click on a line leads to its time.
+    """
+
+    lines: tuple[ListedLine, ...]
+    steps: tuple[tuple[float, int], ...]
+
+
 @dataclass(frozen=True, eq=False)
 class ReplayStage:
     """A replay. Times (T,) [s] do not fall; q (T, n). See the classes above for the rest.
@@ -108,6 +128,7 @@ class ReplayStage:
     path: Coloured | None = None
     endless: tuple[float, float] | None = None
     touched: Array | None = None
+    listing: Listing | None = None
 
 
 def can_show(recording: Recording) -> bool:

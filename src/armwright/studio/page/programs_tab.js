@@ -4,9 +4,9 @@ import { el, fixed, fmt, part, remover, slider } from "./ui.js";
 
 export function programsTab(app) {
   const left = el("div"), right = el("div");
-  let items = [], source = null, result = null, override = 1, payload = 0, job = null, last = 0;
+  let items = [], samples = [], source = null, result = null, override = 1, payload = 0, job = null, last = 0;
 
-  const file = el("input", { type: "file", accept: ".irl,.script,.urscript,.mod,.modx,.prg,.sys,.sysx,.src,.krl,.sub,.nc,.ngc,.gcode,.gco,.cnc,.tap", hidden: true, id: "program-file", onchange: async () => {
+  const file = el("input", { type: "file", accept: ".irl,.script,.urscript,.mod,.modx,.prg,.sys,.sysx,.src,.krl,.sub,.nc,.ngc,.gcode,.tap,.cnc,.gco", hidden: true, id: "program-file", onchange: async () => {
     const got = file.files[0] && (await app.upload("program", file.files[0]));
     file.value = "";
     if (got) { source = got.number; await refresh(); run(); }
@@ -14,7 +14,13 @@ export function programsTab(app) {
 
   async function refresh() {
     items = (await app.ask("list")).items.filter((item) => item.kind === "program text");
+    ({ samples } = await app.ask("samples"));
     drawLeft();
+  }
+  async function openSample({ name, title }) {
+    source = items.find((item) => item.name === name && item.note === title)?.number ?? (await app.ask("sample", { name })).number;
+    await refresh();
+    run();
   }
   async function run() {
     if (!source) return;
@@ -23,12 +29,18 @@ export function programsTab(app) {
   }
   const soon = () => { clearTimeout(last); last = setTimeout(run, 350); };
 
+  const sampleList = (rows) => el("ul", { class: "items samples" }, rows.map((row) => el("li", {}, el("button", { disabled: !app.owner, onclick: () => openSample(row) }, row.name, el("small", {}, `${row.title}, for ${row.robot}`)))));
+  function drawSamples() {
+    const own = samples.filter((row) => row.robot === app.spec.name), others = samples.filter((row) => row.robot !== app.spec.name);
+    return part("Samples", own.length ? sampleList(own) : null, el("details", {}, el("summary", {}, own.length ? "For other arms" : "All are for other arms"), sampleList(others)));
+  }
   function drawLeft() {
     left.replaceChildren(
       part("Program", el("div", { class: "row" }, el("button", { onclick: () => file.click(), disabled: !app.owner }, "Open a program …"), file),
         el("p", { class: "small muted" }, `L-IRL, URScript, RAPID, KRL or G-code, for the arm on the page: ${app.spec.name}.`),
         el("ul", { class: "items" }, items.map((item) => el("li", {}, el("button", { "aria-pressed": item.number === source, disabled: !app.owner, onclick: () => { source = item.number; drawLeft(); run(); } }, item.name, el("small", {}, item.note)),
           remover(item.name, () => app.ask("remove", { number: item.number }), { disabled: !app.owner }))))),
+      drawSamples(),
       part("Run it",
         slider({ label: "Override", unit: "%", min: 5, max: 300, step: 5, after: 0, value: 100 * override, oninput: (x) => { override = x / 100; soon(); }, disabled: !app.owner }).row,
         slider({ label: "Payload", unit: "kg", min: 0, max: 20, step: 0.5, after: 1, value: payload, oninput: (x) => { payload = x; soon(); }, disabled: !app.owner }).row,
@@ -36,26 +48,35 @@ export function programsTab(app) {
     );
   }
 
-  const table = ({ heads, rows, marked = [] }) => el("div", { class: "scroll" }, el("table", { class: "matrix free" },
+  const jump = (t) => app.frames.seek(t);
+  /** A table; rows with a time lead to it by their first cell. */
+  const table = ({ heads, rows, marked = [], times = [] }) => el("div", { class: "scroll" }, el("table", { class: "matrix free" },
     el("thead", {}, el("tr", {}, heads.map((h) => el("th", { scope: "col" }, h)))),
-    el("tbody", {}, rows.map((row, i) => el("tr", { class: marked[i] ? "bad" : "" }, row.map((cell) => el("td", {}, cell)))))));
+    el("tbody", {}, rows.map((row, i) => el("tr", { class: marked[i] ? "bad" : "" }, row.map((cell, k) => el("td", {}, k === 0 && times[i] !== undefined ? el("button", { class: "link", title: "Show it", onclick: () => jump(times[i]) }, cell) : cell)))))));
+  const folded = (title, ...inside) => el("details", {}, el("summary", {}, title), ...inside);
+  const colour = () => (result.answer === "not feasible" ? "bad" : result.feasible && result.whole && result.basis !== "speeds" ? "good" : "warn");
+  const worst = (row) => el("li", {}, el("button", { class: "link", title: "Show it", onclick: () => jump(row.time) }, row.use), el("span", {}, row.words));
+  const assumed = (row) => el("li", {}, row.line ? el("span", { class: "muted" }, `line ${row.line}: `) : null, row.said, row.option ? el("code", {}, row.option) : null);
 
   function drawRight() {
-    if (!result) return right.replaceChildren(part("Verdict", el("p", { class: "small muted" }, "Open a program. What the motors can and cannot do of it will stand here.")));
+    if (!result) return right.replaceChildren(part("Verdict", el("p", { class: "small muted" }, "Open a program or a sample. What the arm can and cannot do of it will stand here.")));
+    const drives = result.basis === "motors" ? "Motors" : "Joints";
     right.replaceChildren(
-      part("Verdict", el("p", { class: result.feasible ? "good" : "bad", id: "verdict" }, result.feasible ? "Feasible" : "Not feasible", ` at ${fmt(100 * result.override)} %`), el("p", { class: "small" }, result.verdict),
+      part("Verdict", el("p", { class: `headline ${colour()}`, id: "verdict" }, `${result.headline}, at ${fmt(100 * result.override)} %`), el("p", { class: "small muted" }, result.rests_on), el("p", { class: "small" }, result.verdict), folded("What the arm does", el("p", { class: "small muted" }, result.tracking)),
         el("dl", { class: "facts" }, el("dt", {}, "Duration"), el("dd", {}, `${fixed(result.duration, 2)} s`), el("dt", {}, "Fastest feasible override"), el("dd", { id: "fastest" }, `${fmt(100 * result.override * result.fastest)} %`))),
-      result.events.rows.length ? part(`Events: ${result.events.rows.length}`, table(result.events)) : part("Events", el("p", { class: "small muted" }, "None: every motor can follow.")),
-      part("Moves", table(result.moves)), part(result.basis === "motors" ? "Motors" : "Joints", table(result.motors)));
+      part(result.over ? "Worst places" : "Nearest to their limits", el("ol", { class: "worst", id: "worst" }, result.worst.map(worst)), result.over ? folded(`All ${result.events.rows.length}, the worst first`, table(result.events)) : null),
+      part("Assumed, and what changes it on the command line", el("ul", { class: "told", id: "assumed" }, result.assumed.map(assumed))),
+      part("How far it was read", el("ul", { class: "told", id: "coverage" }, result.coverage.map((words) => el("li", {}, words)))),
+      part("Moves", table(result.moves)), part(drives, table(result.motors)));
   }
   drawRight();
 
   const tab = {
     left: [left], right: [right],
     get result() { return result; },
-    robot() { result = null; drawRight(); },
+    robot() { result = null; drawRight(); drawLeft(); },
     async show() {
-      app.hint("Open a robot program to see its path, coloured by the use of the most used motor.");
+      app.hint("Open a robot program to see its path, coloured by what it asks of the arm, beside its text.");
       await refresh();
       if (result) replay();
     },

@@ -2,6 +2,7 @@
 // A recorded run on a page: scene, plots and timeline joined by the time that is shown.
 import { forward, origin } from "./kinematics.js";
 import { PALETTES, preferredTheme } from "./palette.js";
+import { createListing } from "./listing.js";
 import { createPlots, sampleBefore } from "./plots.js";
 import { createScene } from "./scene.js";
 import { createTimeline } from "./timeline.js";
@@ -30,8 +31,11 @@ export function start(root, content) {
   const ramp = content.path ? Array.from(content.path.values.data, (x) => colourAt(content.path, x)) : null;
   scene.setPath(way, ramp, { name: "way", width: ramp ? 4 : 2 });
 
-  const beside = () => getComputedStyle(root).gridTemplateColumns.split(" ").length > 1;
-  const plots = createPlots(find("plots"), content.plots, { theme, events, fit: beside, onSeek: (t) => { timeline.pause(); timeline.seek(t); } });
+  const jump = (t) => { timeline.pause(); timeline.seek(t); };
+  root.classList.toggle("listed", Boolean(content.listing));
+  const listing = content.listing ? createListing(find("listing"), content.listing, { onSeek: (next) => jump(next(state.t)) }) : null;
+  const beside = () => find("plots").offsetTop < root.querySelector(".bar").offsetTop;
+  const plots = createPlots(find("plots"), content.plots, { theme, events, fit: beside, onSeek: jump });
   plots.setData(time, content.plots.map((plot) => {
     const [series, samples] = plot.values.shape;
     return Array.from({ length: series }, (_, s) => plot.values.data.subarray(s * samples, (s + 1) * samples));
@@ -62,6 +66,7 @@ export function start(root, content) {
     }
     if (!ramp) scene.showPath(i + 2, "way"); // a coloured way is shown whole: where it will be hard is the question
     state = { t, sample: i, q, tool, forces, known: known.length, touched: felt < 0 ? null : robot.bodies[felt].name };
+    if (listing) state.line = listing.show(t);
     const now = performance.now(), words = !timeline?.playing || now - spoken > WORDS; // numbers nobody can read cost layout
     plots.setCursor(t, { words });
     if (!words) return;
@@ -113,6 +118,10 @@ export function start(root, content) {
   find("theme").addEventListener("click", () => setTheme(theme === "dark" ? "light" : "dark"));
   find("view").addEventListener("click", () => scene.setView());
   find("full").addEventListener("click", fullScreen);
+  document.addEventListener("click", (event) => { // places in the report that name a time
+    const at = Number(event.target.closest?.("[data-seek]")?.dataset.seek ?? NaN);
+    if (Number.isFinite(at)) jump(at);
+  });
   document.addEventListener("keydown", (event) => {
     if (event.target.closest?.("select, input:not([type=range]), textarea, [contenteditable]")) return;
     if (event.key === "f" && !event.ctrlKey && !event.metaKey) fullScreen();

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs to begin with: each is there, and is read."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import armwright as aw
+from armwright.programs.program_samples import SAMPLES, sample_bytes
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_sample_is_read_and_its_arm_is_in_the_catalogue(tmp_path):
+    known = {entry.name for entry in aw.robots()}
+    for name, sample in SAMPLES.items():
+        (tmp_path / name).write_bytes(sample_bytes(name))
+        assert aw.read_program(tmp_path / name).moves and sample.robot in known
+
+
+def test_samples_are_carried_by_the_package():
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    (source,) = (source for source, place in wheel["force-include"].items() if place == "armwright/programs/samples")
+    assert set(SAMPLES) <= {path.name for path in (ROOT / source).iterdir()}
+
+
+def test_other_names_are_no_samples():
+    for name in ("../pyproject.toml", "nothing.mod", ""):
+        with pytest.raises(aw.InputError, match=r"ur5_pick\.script"):
+            sample_bytes(name)
