@@ -29,6 +29,14 @@ from armwright.programs.outcome.program_words import (
     reaction_cells,
     tidy,
 )
+from armwright.programs.outcome.way_words import (
+    MARGIN_HEADS,
+    NEAR_HEADS,
+    clearance_words,
+    margin_cells,
+    margin_words,
+    near_cells,
+)
 from armwright.recording import Recording
 from armwright.recording.pictures.html_page import Page
 from armwright.recording.recording import versions
@@ -143,6 +151,8 @@ def program_report(
     if outcome.events:
         rows = [event_cells(outcome, event) for event in outcome.events[:MOST_REPORT_ROWS]]
         _shortened(page.section("Events").table(EVENT_HEADS, rows, "named"), len(outcome.events), "events")
+    near = page.section("What it comes near").paragraph(clearance_words(outcome)).table(NEAR_HEADS, near_cells(outcome))
+    near.table(MARGIN_HEADS, margin_cells(outcome)).listed(margin_words(outcome))
     page.section("Motors" if outcome.basis == "motors" else "Joints").table(MOTOR_HEADS, motor_cells(outcome))
     tell(0.05)
     for k, view in enumerate(VIEWS, 1):
