@@ -30,6 +30,7 @@ from armwright.cli.option_words import (
     out_option,
     payload_option,
     robot_option,
+    world_option,
     wrench_option,
 )
 from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, say, say_json, show_page, table
@@ -190,6 +191,10 @@ class Mounting:
     ] = None
     start: Annotated[str | None, joints_option("--start", "Where the arm stands at first.")] = None
     wrench: Annotated[list[str] | None, wrench_option("What the world does to the tool; may be repeated.")] = None
+    world: Annotated[str | None, world_option("What the arm must not touch.")] = None
+    floor: Annotated[
+        str, typer.Option("--floor", metavar="Z", help="Height of the floor in the base, metres; or none.")
+    ] = "0"
 
 
 @dataclass(frozen=True)
@@ -218,8 +223,8 @@ def program(
 ) -> None:
     """Check a robot program against what the motors can do: where, when and why they cannot follow, what would work.
 
-    Exit code 0 if they can, 1 if they cannot, 3 if they can as far as the program could be read, or if the data of the
-    arm cannot tell.
+    Exit code 0 if they can, 1 if they cannot or the arm collides, 3 if they can as far as the program could be read, or
+    if the data of the arm cannot tell (its shapes are estimated).
     """
     from armwright.files import Uninterrupted
     from armwright.programs import Payload, Push, read_program
@@ -251,6 +256,7 @@ def program(
                 "jerk": cycles.jerk,
                 "basis": cycles.basis,
                 "law": cycles.timing,
+                **_around(mounting),
             }
             outcome = run_program(arm, text, cycles.cycle, **options)
             tell(0.2)
@@ -270,10 +276,23 @@ def program(
         show_page(page_of([str(file) for file in files]), opened=wanted.browse, quiet=json)
     if ending is not None:
         raise ending
+    if outcome.clearance.collides == "yes":
+        raise typer.Exit(NEGATIVE)
     if outcome.answer != "feasible":
         raise typer.Exit(NEGATIVE if outcome.answer == "not feasible" else PARTIAL)
     if reading.ending(text):
         raise typer.Exit(reading.ending(text))
+    if outcome.clearance.collides == "may":
+        raise typer.Exit(PARTIAL)
+
+
+def _around(mounting: Mounting) -> dict[str, Any]:
+    """Return what stands around the arm, for `run_program`."""
+    from armwright.world import load_world
+
+    text = mounting.floor.strip().lower()
+    height = None if text == "none" else float(option_words.numbers(text, f"--floor {text!r}")[0])
+    return {"world": None if mounting.world is None else load_world(mounting.world), "floor": height}
 
 
 def _check_files(csv: Path | None, out: Path | None) -> None:
@@ -340,9 +359,12 @@ def print_tables(outcome: ProgramRun) -> None:
         move_cells,
         push_words,
     )
+    from armwright.programs.outcome.way_words import NEAR_HEADS, contact_words, margin_words, near_cells
 
     say(outcome.verdict)
     for words in push_words(outcome):
+        say(words)
+    for words in margin_words(outcome):
         say(words)
     say()
     title = f"{outcome.program.name or outcome.program.file} on {outcome.robot.name}"
@@ -351,6 +373,9 @@ def print_tables(outcome: ProgramRun) -> None:
         say(event_words(outcome, event))
     if len(outcome.events) > SHOWN:
         say(f"… and {len(outcome.events) - SHOWN} events more (--json and the report have all of them)")
+    for contact in outcome.clearance.contacts[:SHOWN]:
+        say(contact_words(outcome, contact))
+    table("what it comes near", NEAR_HEADS, near_cells(outcome), left=2)
     what = "motors" if outcome.basis == "motors" else "joints"
     table(what, MOTOR_HEADS, motor_cells(outcome))
     table("what the arm does", TRACKING_HEADS, tracking_cells(outcome))

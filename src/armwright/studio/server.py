@@ -127,8 +127,6 @@ PROGRAMS = (
     ".gco",
     ".cnc",
     ".tap",
-    ".cnc",
-    ".gco",
 )
 UPLOAD_KINDS: dict[str, tuple[tuple[str, ...], int]] = {
     "robot": ((".urdf", ".xml", ".toml"), 4 << 20),

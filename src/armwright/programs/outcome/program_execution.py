@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from armwright.programs.program_push import Pushes
     from armwright.robot.model import Robot
     from armwright.types import Array
+    from armwright.world import World
 
 
 def basis_of(robot: Robot, wanted: Basis | None = None) -> Basis:
@@ -206,6 +207,8 @@ def run_program(
     acceleration: ArrayLike | None = None,
     keep_acceleration: bool = False,
     jerk: float | None = None,
+    world: World | None = None,
+    floor: float | None = 0.0,
 ) -> ProgramRun:
     """Plan a program, judge the plan by what motors and joints can do, and follow it with what they have.
 
@@ -231,6 +234,8 @@ def run_program(
         acceleration: rated joint accelerations instead of the sheet's.
         keep_acceleration: keep them on tool moves, too.
         jerk: bound on the third derivative of the travelled length [m/s³].
+        world: shapes around the arm that it must not touch, base frame.
+        floor: height of the floor in the base frame [m]; None for no floor.
 
     Raises:
         ProgramError: text that cannot be read, or a move that cannot be made; with file, line and what would work.
@@ -272,4 +277,4 @@ def run_program(
     settings = {"tracking": tracking, "cycle": cycle, "override": override}
     if tracker.printed:
         settings["rule"] = rule if isinstance(rule, str) else rule.__name__
-    return ProgramRun(plan, settings, tuple(tracked))
+    return ProgramRun(plan, settings, tuple(tracked), world, floor, start_q is None and program.start_q is None)

@@ -68,7 +68,7 @@ def headline(outcome: ProgramRun) -> str:
     words = "Speeds kept, torques not decided" if answer == "feasible" and outcome.basis == "speeds" else said[answer]
     if reading is None or reading.whole:
         return words
-    return f"{words} as far as read: {checked_moves(outcome.program)} of {reading.reached} moves"
+    return f"{words} as far as read: {checked_moves(outcome.plan)} of {reading.reached} moves"
 
 
 def data_class(outcome: ProgramRun) -> str:

@@ -41,6 +41,14 @@ from armwright.programs.outcome.program_words import (
     reaction_cells,
     tidy,
 )
+from armwright.programs.outcome.way_words import (
+    MARGIN_HEADS,
+    NEAR_HEADS,
+    clearance_words,
+    margin_cells,
+    margin_words,
+    near_cells,
+)
 from armwright.recording import Recording
 from armwright.recording.pictures.html_page import Markup, Page, escaped, joined, list_of, markup, table
 from armwright.recording.recording import versions
@@ -163,6 +171,8 @@ def program_report(
     _shortened(page.section("Moves").table(MOVE_HEADS, rows, "named"), len(outcome.moves), "moves")
     if outcome.events:
         _events_table(page.section("Events"), outcome)
+    near = page.section("What it comes near").paragraph(clearance_words(outcome)).table(NEAR_HEADS, near_cells(outcome))
+    near.table(MARGIN_HEADS, margin_cells(outcome)).listed(margin_words(outcome))
     page.section("Motors" if outcome.basis == "motors" else "Joints").table(MOTOR_HEADS, motor_cells(outcome))
     tell(0.05)
     for k, view in enumerate(VIEWS, 1):

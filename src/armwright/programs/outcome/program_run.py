@@ -21,14 +21,19 @@ from armwright.programs.program import Duration
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from armwright.programs.motors import Demand, MotorRun, MoveSummary, Override, Tracked, Trip
     from armwright.programs.motors.motor_limits import Basis
     from armwright.programs.motors.what_works import Needed, Sensitivity
+    from armwright.programs.outcome.way_clearance import WayClearance
+    from armwright.programs.outcome.way_margins import WayMargins
     from armwright.programs.program import Program
     from armwright.programs.program_plan import ProgramPlan
     from armwright.recording import Recording
     from armwright.robot.model import Robot
     from armwright.types import Array
+    from armwright.world import World
 
 Answer = Literal["feasible", "not feasible", "cannot be told"]
 
@@ -181,11 +186,17 @@ class ProgramRun:
         plan: what the program asks for.
         settings: how it was run: tracking, cycle, override; and the rule of Algorithm 1.
         tracked: what the arm does under the chosen law; and under the other end of the range of laws, if it has one.
+        world: shapes around the arm, base frame; None if nothing is known of them.
+        floor: height of the floor in the base frame [m]; None for no floor.
+        approach: whether the arm's first posture was assumed, so that its way to the first target is not the program's.
     """
 
     plan: ProgramPlan
     settings: dict[str, Any]
     tracked: tuple[Tracked, ...]
+    world: World | None = None
+    floor: float | None = 0.0
+    approach: bool = False
 
     @property
     def motors(self) -> MotorRun:
@@ -233,8 +244,32 @@ class ProgramRun:
     def verdict(self) -> str:
         """Return the answer for a person: one or two sentences."""
         from armwright.programs.outcome.program_words import verdict
+        from armwright.programs.outcome.way_words import with_clearance
 
-        return verdict(self)
+        return with_clearance(self, verdict(self))
+
+    @cached_property
+    def way(self) -> tuple[Array, Array, NDArray[np.int64]]:
+        """Return joints (N, n), times (N,), moves (N,) of the tracked motion, without an approach that was assumed."""
+        run = self.motors
+        moves = np.concatenate([run.demand.moves[:1], run.demand.moves])
+        q, time = np.concatenate([run.demand.q[:1], run.q]), np.concatenate([[0.0], run.time])
+        first = int(np.flatnonzero(moves == moves[0])[-1]) if self.approach else 0
+        return q[first:], time[first:], moves[first:]
+
+    @cached_property
+    def clearance(self) -> WayClearance:
+        """Return what the arm comes near along its tracked motion: floor, own body, world."""
+        from armwright.programs.outcome.way_clearance import clearance_of
+
+        return clearance_of(self)
+
+    @cached_property
+    def margins(self) -> WayMargins:
+        """Return how near the tracked motion comes to ends of joints, singular postures and the arm's reach."""
+        from armwright.programs.outcome.way_margins import margins_of
+
+        return margins_of(self)
 
     @cached_property
     def demand(self) -> Demand:
