@@ -190,6 +190,7 @@ def test_the_line_under_way_is_lit_and_a_click_leads_to_its_time(browser, pages,
         page.wait_for_selector("#replay[data-ready]")
         line = ".replay .lines li:nth-child({})"
         lit = ".replay .lines li[aria-current]"
+        assert page.locator("script").count() == 3  # modules, data, and what starts them: none is the program's
         assert page.locator(lit).count() == 1 and EVIL in page.locator(lit).inner_text()  # shown, not obeyed
         for expected in (starts[1], starts[2], starts[1]):  # from one pass of the loop to the next, and around
             page.locator(line.format(LOOP)).locator("button").click()

@@ -27,7 +27,7 @@ OPTION = re.compile(r"^(?P<said>.*); (?P<option>--.+) says otherwise$", re.DOTAL
 AT_FIRST = re.compile(r"\bat first\b|\bstart(s|ed|ing)?\b")
 
 
-class Finding(NamedTuple):
+class WorstPlace(NamedTuple):
     """One place: how much is asked of what there is (1 is all of it), when [s], and in words.
 
     `event` is None where nothing is beyond a limit; `stretches` counts the events of the same move, joint and cause.
@@ -89,7 +89,7 @@ def answer_words(outcome: ProgramRun) -> tuple[str, str]:
     return folderless(outcome.program, decided), folderless(outcome.program, tracking)
 
 
-def findings(outcome: ProgramRun) -> tuple[Finding, ...]:
+def findings(outcome: ProgramRun) -> tuple[WorstPlace, ...]:
     """Return one row per move, joint and cause, the worst of them; a drive that would stop first, then by severity."""
     groups: dict[tuple[int, int, str], list[MotorEvent]] = {}
     for event in outcome.events:
@@ -98,15 +98,15 @@ def findings(outcome: ProgramRun) -> tuple[Finding, ...]:
     for events in groups.values():
         worst = max(events, key=lambda event: event.use)
         line = outcome.program.moves[worst.move].line
-        rows.append(Finding(worst.use, worst.start, line, event_words(outcome, worst), worst, len(events)))
+        rows.append(WorstPlace(worst.use, worst.start, line, event_words(outcome, worst), worst, len(events)))
     return tuple(sorted(rows, key=lambda row: (_stops(row) == 0, -row.use, row.time)))
 
 
-def _stops(row: Finding) -> int:
+def _stops(row: WorstPlace) -> int:
     return int(row.event is not None and row.event.cause == "trip")
 
 
-def worst_of(outcome: ProgramRun) -> tuple[Finding, ...]:
+def worst_of(outcome: ProgramRun) -> tuple[WorstPlace, ...]:
     """Return the three worst places; of a plan that keeps its limits, the moves that come nearest to them."""
     found = findings(outcome)
     if found:
@@ -119,7 +119,7 @@ def worst_of(outcome: ProgramRun) -> tuple[Finding, ...]:
         where = place_words(outcome, move.number - 1)
         who = f"the motor of {joint}" if outcome.basis == "motors" else joint
         words = f"{where}: {who} uses {100 * move.use:.3g} % of its {move.cause}"
-        rows.append(Finding(move.use, move.start, move.line, words))
+        rows.append(WorstPlace(move.use, move.start, move.line, words))
     return tuple(sorted(rows, key=lambda row: -row.use)[:MOST_WORST])
 
 
