@@ -78,7 +78,7 @@ def data_class(outcome: ProgramRun) -> str:
 
 
 def answer_words(outcome: ProgramRun) -> tuple[str, str]:
-    """Return the verdict without what `data_class` says, and apart from it what the arm does under the law."""
+    """Return the verdict without what `headline` and `data_class` say, and apart from it what the arm does."""
     tracking, says = tracking_words(outcome), outcome.motors.drives.says
     basis = says[:1].upper() + says[1:] + "."
     before, _, after = outcome.verdict.partition(tracking)
@@ -86,6 +86,10 @@ def answer_words(outcome: ProgramRun) -> tuple[str, str]:
     classes = certainty_of(outcome.robot, outcome.basis).words
     if classes:
         decided = decided.replace(f" ({classes})", "", 1)
+    answer, colon, rest = decided.partition(": ")
+    if colon and answer.endswith(" as far as read"):
+        rest = rest.partition("; ")[2] or rest
+    decided = (rest[:1].upper() + rest[1:] if rest.startswith("every ") else rest) or decided
     return folderless(outcome.program, decided), folderless(outcome.program, tracking)
 
 
@@ -151,7 +155,10 @@ def coverage(outcome: ProgramRun) -> tuple[str, ...]:
         count = sum(move.kind != "wait" for move in program.moves)
         return (f"All {count} moves of the program were read.",)
     whole = f"All {reading.reached} moves that the program reaches are known."
-    said = [whole if not reading.gaps else f"{reading.known} of {reading.reached} moves are known."]
+    checked = checked_moves(program)
+    some = f"{reading.known} of {reading.reached} moves are known"
+    some += f", {checked} are checked: to the others the way is not known." if checked < reading.known else "."
+    said = [whole if not reading.gaps else some]
     for gap in reading.gaps:
         said.append(f"{_line(gap.line)}: a move that is not known ({gap.reason}).")
     said += [f"{_line(note.line)}: {note.message}." for note in (*reading.unread, *reading.set_aside)]
