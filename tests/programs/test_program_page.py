@@ -12,9 +12,17 @@ import pytest
 import armwright as aw
 from armwright.programs.outcome import program_report as report_of
 from armwright.programs.outcome import run_program
-from armwright.programs.outcome.program_findings import assumptions, coverage, findings, headline, worst_of
-from armwright.programs.outcome.program_listing import listing_of
+from armwright.programs.outcome.program_findings import (
+    answer_words,
+    assumptions,
+    coverage,
+    findings,
+    headline,
+    worst_of,
+)
+from armwright.programs.outcome.program_listing import MOST_LISTED_LINES, listing_of
 from armwright.programs.outcome.program_report import program_stage
+from armwright.programs.outcome.program_tracking import tracking_words
 from armwright.programs.reading_figures import reading_figures
 from armwright.robot.provenance import Provenance
 from support.browser import watched_page
@@ -121,7 +129,7 @@ def test_what_was_assumed_names_the_option_that_changes_it(partly):
 
 def test_how_far_it_was_read(partly):
     said = coverage(partly)
-    assert said[0] == "5 of 6 moves are known."
+    assert said[0] == "5 of 6 moves are known, 4 are checked: to the others the way is not known."
     assert any(words.startswith("Lines 10–11 did not run; they need di3") for words in said)
     assert any(words.startswith("Line 13: a move that is not known") for words in said)
     assert headline(partly) == "Speeds kept, torques not decided as far as read: 4 of 6 moves"
@@ -144,9 +152,20 @@ def _there():
     return aw.programs.Move("joint", aw.programs.Joints([0.0] * 6), aw.programs.Fraction(1.0))
 
 
+def test_nothing_of_the_answer_is_said_twice(partly, hurried):
+    for outcome in (partly, hurried):
+        decided, tracked = answer_words(outcome)
+        assert not decided.startswith(headline(outcome).split(" as far")[0]) and tracked == tracking_words(outcome)
+        assert tracked in outcome.verdict and decided.split(". ")[0][1:] in outcome.verdict
+        assert tracked not in decided and outcome.motors.drives.says[1:] not in decided
+
+
 def test_the_text_can_be_left_out(partly):
     assert program_stage(partly).listing is not None
     assert program_stage(partly, text=False).listing is None
+    many = replace(partly.program, text=TEXT + MOST_LISTED_LINES * "! more\n")
+    shown = listing_of(replace(partly, plan=replace(partly.plan, program=many))).lines
+    assert len(shown) == MOST_LISTED_LINES + 1 and "lines more" in shown[-1].text
     unread = replace(partly.program, text="")
     assert listing_of(replace(partly, plan=replace(partly.plan, program=unread))) is None
 
@@ -190,6 +209,7 @@ def test_the_line_under_way_is_lit_and_a_click_leads_to_its_time(browser, pages,
         page.wait_for_selector("#replay[data-ready]")
         line = ".replay .lines li:nth-child({})"
         lit = ".replay .lines li[aria-current]"
+        assert page.locator("script").count() == 3  # modules, data, and what starts them: none is the program's
         assert page.locator(lit).count() == 1 and EVIL in page.locator(lit).inner_text()  # shown, not obeyed
         for expected in (starts[1], starts[2], starts[1]):  # from one pass of the loop to the next, and around
             page.locator(line.format(LOOP)).locator("button").click()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import os
 import queue
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from tempfile import gettempdir
 
 import pytest
 
@@ -23,7 +25,7 @@ pytest.importorskip("websockets", reason="the studio needs armwright[studio]")
 import armwright as aw
 from armwright.errors import ArmwrightError, InputError
 from armwright.studio.jobs import MOST_STUDIO_JOBS, Jobs
-from armwright.studio.long_work import MOST_STUDIO_JOINTS, MOST_STUDIO_SHAPES, check_size
+from armwright.studio.long_work import MOST_STUDIO_JOINTS, MOST_STUDIO_SHAPES, check_size, run_a_program
 from armwright.studio.work_process import WorkCancelledError, WorkProcess
 from support.places import TESTS
 from support.studio import Page, running_studio, started_studio, upload
@@ -105,6 +107,22 @@ def test_a_job_that_fails_says_why_and_the_next_one_runs(jobs, told, task, why):
     assert ended.wait(GUARD)
     jobs.start("sum", add_up, {"numbers": [1, 2]})
     assert until(told, "done")["result"] == {"sum": 3}
+
+
+def test_texts_about_a_program_name_its_file_as_the_user_does():
+    sheet = aw.load("ur5").to_sheet()
+    text = "def p():\n  movej([0, -1.57, 1.57, -1.57, -1.57, 0])\n  movel({})\nend\n"
+
+    def run(target, file="my part.script"):
+        content = base64.b64encode(text.format(target).encode()).decode()
+        return run_a_program(lambda *_: None, sheet, file, content, 1.0, 0.0)
+
+    for wrong in ("p[9, 9, 9, 0, 0, 0]", "nowhere"):  # cannot be reached; cannot be read
+        with pytest.raises(aw.InputError, match=r"^my part\.script, line 3") as refused:
+            run(wrong)
+        assert gettempdir() not in str(refused.value)
+    done = run("p[-0.45, -0.2, 0.3, 2.2214, 2.2214, 0]")
+    assert gettempdir() not in str(done["said"]) and "my part.script" in done["title"]
 
 
 def test_what_a_task_prints_is_no_answer():

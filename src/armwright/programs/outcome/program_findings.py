@@ -27,7 +27,7 @@ OPTION = re.compile(r"^(?P<said>.*); (?P<option>--.+) says otherwise$", re.DOTAL
 AT_FIRST = re.compile(r"\bat first\b|\bstart(s|ed|ing)?\b")
 
 
-class Finding(NamedTuple):
+class WorstPlace(NamedTuple):
     """One place: how much is asked of what there is (1 is all of it), when [s], and in words.
 
     `event` is None where nothing is beyond a limit; `stretches` counts the events of the same move, joint and cause.
@@ -78,7 +78,7 @@ def data_class(outcome: ProgramRun) -> str:
 
 
 def answer_words(outcome: ProgramRun) -> tuple[str, str]:
-    """Return the verdict without what `data_class` says, and apart from it what the arm does under the law."""
+    """Return the verdict without what `headline` and `data_class` say, and apart from it what the arm does."""
     tracking, says = tracking_words(outcome), outcome.motors.drives.says
     basis = says[:1].upper() + says[1:] + "."
     before, _, after = outcome.verdict.partition(tracking)
@@ -86,10 +86,14 @@ def answer_words(outcome: ProgramRun) -> tuple[str, str]:
     classes = certainty_of(outcome.robot, outcome.basis).words
     if classes:
         decided = decided.replace(f" ({classes})", "", 1)
+    answer, colon, rest = decided.partition(": ")
+    if colon and answer.endswith(" as far as read"):
+        rest = rest.partition("; ")[2] or rest
+    decided = (rest[:1].upper() + rest[1:] if rest.startswith("every ") else rest) or decided
     return folderless(outcome.program, decided), folderless(outcome.program, tracking)
 
 
-def findings(outcome: ProgramRun) -> tuple[Finding, ...]:
+def findings(outcome: ProgramRun) -> tuple[WorstPlace, ...]:
     """Return one row per move, joint and cause, the worst of them; a drive that would stop first, then by severity."""
     groups: dict[tuple[int, int, str], list[MotorEvent]] = {}
     for event in outcome.events:
@@ -98,15 +102,15 @@ def findings(outcome: ProgramRun) -> tuple[Finding, ...]:
     for events in groups.values():
         worst = max(events, key=lambda event: event.use)
         line = outcome.program.moves[worst.move].line
-        rows.append(Finding(worst.use, worst.start, line, event_words(outcome, worst), worst, len(events)))
+        rows.append(WorstPlace(worst.use, worst.start, line, event_words(outcome, worst), worst, len(events)))
     return tuple(sorted(rows, key=lambda row: (_stops(row) == 0, -row.use, row.time)))
 
 
-def _stops(row: Finding) -> int:
+def _stops(row: WorstPlace) -> int:
     return int(row.event is not None and row.event.cause == "trip")
 
 
-def worst_of(outcome: ProgramRun) -> tuple[Finding, ...]:
+def worst_of(outcome: ProgramRun) -> tuple[WorstPlace, ...]:
     """Return the three worst places; of a plan that keeps its limits, the moves that come nearest to them."""
     found = findings(outcome)
     if found:
@@ -119,7 +123,7 @@ def worst_of(outcome: ProgramRun) -> tuple[Finding, ...]:
         where = place_words(outcome, move.number - 1)
         who = f"the motor of {joint}" if outcome.basis == "motors" else joint
         words = f"{where}: {who} uses {100 * move.use:.3g} % of its {move.cause}"
-        rows.append(Finding(move.use, move.start, move.line, words))
+        rows.append(WorstPlace(move.use, move.start, move.line, words))
     return tuple(sorted(rows, key=lambda row: -row.use)[:MOST_WORST])
 
 
@@ -151,7 +155,10 @@ def coverage(outcome: ProgramRun) -> tuple[str, ...]:
         count = sum(move.kind != "wait" for move in program.moves)
         return (f"All {count} moves of the program were read.",)
     whole = f"All {reading.reached} moves that the program reaches are known."
-    said = [whole if not reading.gaps else f"{reading.known} of {reading.reached} moves are known."]
+    checked = checked_moves(program)
+    some = f"{reading.known} of {reading.reached} moves are known"
+    some += f", {checked} are checked: to the others the way is not known." if checked < reading.known else "."
+    said = [whole if not reading.gaps else some]
     for gap in reading.gaps:
         said.append(f"{_line(gap.line)}: a move that is not known ({gap.reason}).")
     said += [f"{_line(note.line)}: {note.message}." for note in (*reading.unread, *reading.set_aside)]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.programs.outcome.program_findings import (
-    Finding,
+    WorstPlace,
     answer_words,
     assumptions,
     coverage,
@@ -229,7 +229,7 @@ def _first_screen(page: Page, outcome: ProgramRun) -> None:
     page.cards(_cards(outcome))
 
 
-def _worst(outcome: ProgramRun, row: Finding, shown: float) -> Markup:
+def _worst(outcome: ProgramRun, row: WorstPlace, shown: float) -> Markup:
     stops = row.event is not None and row.event.cause == "trip"
     times = f" ({row.stretches} times in this move)" if row.stretches > 1 else ""
     use = "stops" if stops else f"{100 * row.use:.3g} %"

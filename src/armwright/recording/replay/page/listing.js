@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A text beside a replay: the line under way is lit, marks colour the lines, a click on one leads to its time.
+import { sampleBefore } from "./plots.js";
 
 const KEY = [["kept", "keeps its limits"], ["over", "asks too much"], ["open", "cannot be told"], ["gap", "not known"], ["idle", "did not run"]];
 const NEAR = 1e-6; // [s] between two times that are the same for a reader
@@ -10,8 +11,12 @@ const NEAR = 1e-6; // [s] between two times that are the same for a reader
  */
 export function createListing(holder, { lines, steps }, { onSeek }) {
   const make = (tag, name, words = "") => Object.assign(document.createElement(tag), { className: name, textContent: words });
-  const times = new Map();
-  for (const [t, line] of steps) if (line) times.set(line, [...(times.get(line) ?? []), t]);
+  const starts = steps.map(([t]) => t), times = new Map();
+  for (const [t, line] of steps) {
+    if (!line) continue;
+    if (!times.has(line)) times.set(line, []);
+    times.get(line).push(t);
+  }
 
   const list = make("ol", "lines");
   const rows = lines.map(([words, mark, note], k) => {
@@ -34,11 +39,7 @@ export function createListing(holder, { lines, steps }, { onSeek }) {
   let lit = 0;
   /** Light the line of a time [s]; returns its number, 0 for none. */
   function show(t) {
-    let now = 0;
-    for (const [from, line] of steps) {
-      if (from > t + NEAR) break;
-      now = line;
-    }
+    const now = starts.length && starts[0] <= t + NEAR ? steps[sampleBefore(starts, t + NEAR)][1] : 0;
     if (now === lit) return lit;
     rows[lit - 1]?.removeAttribute("aria-current");
     lit = now;
