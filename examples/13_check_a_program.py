@@ -9,7 +9,7 @@ robot = aw.load("rl15")
 program = aw.read_program(Path(__file__).parent / "programs" / "lola15dd.irl")
 
 for override in (1.0, 1.3):
-    run = aw.run_program(robot, program, override=override)
+    run = aw.run_program(robot, program, override=override, start_q=[0.0] * 6)  # without a start: from its first target
     print(f"override {override}: {run.verdict}")
     for move in run.moves:
         joint = robot.joints[move.limiting].name

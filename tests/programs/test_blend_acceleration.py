@@ -77,6 +77,15 @@ def test_a_slow_corner_is_twice_continuous(ur5):
     assert v[corner].min() > 0.1 - 1e-4 and a.max() <= 1.0 + 1e-3
 
 
+def test_a_bounded_jerk_keeps_the_acceleration_of_the_corner(ur5):
+    T = fk(ur5, HOME)
+    words = {"speed": ToolRate(0.3), "acceleration": ToolRate(1.0)}
+    moves = (to(shifted(T, 0, 0, 0.1), blend=Distance(0.02), **words), to(shifted(T, 0, 0.12, 0.1), **words))
+    eased, plain = run(ur5, *moves, jerk=20.0), run(ur5, *moves)
+    assert tool_motion(eased)[2].max() <= 1.0 + 1e-3
+    assert plain.duration < eased.duration < 2.0 * plain.duration
+
+
 def test_a_joint_move_flows_into_a_line_within_its_acceleration(ur5):
     T = fk(ur5, HOME)
     words = {"speed": ToolRate(0.3), "acceleration": ToolRate(0.8)}

@@ -77,6 +77,19 @@ def test_too_fast_behind_a_gap_is_told_there(outcome):
     assert not faster.feasible and beyond.tolist() == [1, 3]
 
 
+def test_a_drive_that_stops_behind_a_gap_stops_there(outcome):
+    """The part before it is followed to its end; time and cycle of the trip count from the program's beginning."""
+    text = TEXT.replace("MoveL Offs(a,0,50,0), v100", "MoveJ Offs(a,0,300,0), v5000")
+    faster = run_program(outcome.robot, aw.read_program(text), override=3.0)
+    begins = faster.plan.parts[1][0]
+    assert faster.trip is not None and begins < faster.trip.time < faster.plan.duration
+    assert faster.trip.cycle == pytest.approx(faster.trip.time / 0.01, abs=1.0)
+    assert faster.motors.demand.cycles <= faster.trip.cycle + 1
+    before = faster.motors.time < begins
+    assert np.abs(faster.motors.lag[before]).max() < 0.01
+    assert {event.move for event in faster.events} == {3}
+
+
 def test_the_verdict_says_how_far_it_goes(outcome):
     assert "as far as read: 3 of 5 moves" in outcome.verdict
     notes = {note.line: note.message for note in outcome.plan.notes if "is not checked" in note.message}

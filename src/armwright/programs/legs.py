@@ -58,12 +58,21 @@ class Walker:
         """Solve all pose targets of joint moves at once."""
         self.robot, self.program = robot, program
         self.notes: list[Note] = []
+        self._noted: set[Note] = set()
         self.postures = _postures(robot, program)
         self.start_rank, self.start_options = 0, 1  # which of the postures at the first target is tried, of how many
 
     def note(self, move: Move, text: str) -> None:
-        """Add a note about a move for the user."""
-        self.notes.append(Note(move.line, text))
+        """Add a note about a move for the user; in a loop once."""
+        note = Note(move.line, text)
+        if not move.line or note not in self._noted:
+            self._noted.add(note)
+            self.notes.append(note)
+
+    def begin_anew(self) -> None:
+        """Forget what was noted, before the whole program is laid once more."""
+        self.notes.clear()
+        self._noted.clear()
 
     def refuse(self, move: Move, message: str, valid: str = "") -> ProgramError:
         """Return an error that names the line and the move's text."""

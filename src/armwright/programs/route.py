@@ -161,7 +161,7 @@ def _first_that_works(walker: Walker, q_start: Array | None) -> _Laid:
             walker.start_rank += 1
             if not isinstance(error.__cause__, PathError) or walker.start_rank >= walker.start_options:
                 raise refused from error
-            walker.notes.clear()
+            walker.begin_anew()
             continue
         return laid
 

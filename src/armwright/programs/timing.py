@@ -20,7 +20,7 @@ from armwright.motion.path_speeds import largest_speeds
 from armwright.motion.scaling import time_scaled
 from armwright.motion.speed_profile import Profile, averaged, fastest, over_time
 from armwright.motion.time_optimal_path import iterate, split
-from armwright.motion.trajectory import Trajectory
+from armwright.motion.trajectory import Reference, Trajectory
 from armwright.programs.legs import refusal, tool_of
 from armwright.programs.program import Duration
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 SECTION_FRACTIONS = np.array([1e-6, 0.25, 0.5, 0.75, 1.0 - 1e-6])  # at the very ends another move's limits may count
+EASED_FRACTIONS = np.linspace(1e-6, 1.0 - 1e-6, 65)  # of an averaged law, on rounded corners that begin within a piece
 
 
 LEAP_CYCLES = 2  # of rest, and what is left of one, before the arm is set down behind a gap: it ends at rest in them
@@ -68,13 +69,14 @@ def clock(
 
     if route.waits[0] > 0.0:
         add(_rest(0.0, route.waits[0]))
+    looks = SECTION_FRACTIONS if window is None else EASED_FRACTIONS
     cut = np.searchsorted(law.origin, [first for first, _ in route.sections] + [route.owner.size])
     for k, (first, last) in enumerate(route.sections):
         at = slice(cut[k], cut[k + 1])
         part = over_time(Profile(law.s[cut[k] : cut[k + 1] + 1], law.x[cut[k] : cut[k + 1] + 1], law.origin[at]))
         if window is not None:
             part = averaged(part, float(window[k]))
-        part = part if pace is None else _kept(route, pace, part, first, last)
+        part = part if pace is None else _kept(route, pace, part, first, last, looks)
         add(part if override == 1.0 else time_scaled(part, 1.0 / override))
         if route.waits[last] > 0.0:
             add(_rest(float(route.curve.breaks[last]), route.waits[last]))
@@ -127,12 +129,12 @@ def _rest(s: float, seconds: float) -> Trajectory:
     return Trajectory(np.array([0.0, seconds]), np.array([[[s]]]))
 
 
-def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> Trajectory:
+def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int, looks: Array) -> Trajectory:
     """Return the law slowed down until a pace's limits hold at five places per piece."""
     s, sd, sdd = (value[..., 0] for value in part.within(SECTION_FRACTIONS))
     curve, s = route.part(first, last), s - route.curve.breaks[first]
     piece = np.searchsorted(curve.breaks[1:-1], s, side="right")
-    q, dq, ddq = curve.on_pieces(piece, s - curve.breaks[piece])
+    _, dq, ddq = curve.on_pieces(piece, s - curve.breaks[piece])
     cap, push, weight = (limit[first:last][piece] for limit in (pace.cap, pace.push, pace.weight))
     qdd = dq * sdd[..., None] + ddq * sd[..., None] ** 2
     use = max(
@@ -140,15 +142,28 @@ def _kept(route: Route, pace: Pace, part: Trajectory, first: int, last: int) -> 
         float((np.abs(sdd) / push).max()),
         float(np.abs(qdd * weight).max(initial=0.0)),
     )
-    most = pace.bends.most[first:last][piece]
-    at = np.isfinite(most)
-    if at.any():
-        size, along, across = np.moveaxis(pace.bends.slopes(first + piece[at], q[at], dq[at], ddq[at]), -1, 0)
-        x = sd[at] ** 2
-        use = max(use, float((np.hypot(size * sdd[at] + along * x, across * x) / most[at]).max()))
+    use = max(use, _bend_use(curve, pace, part.within(looks), (first, last), float(route.curve.breaks[first])))
     if use <= 1.0 + 1e-9:
         return part
     return time_scaled(part, float(np.sqrt(use)))
+
+
+def _bend_use(curve: Trajectory, pace: Pace, law: Reference, knots: tuple[int, int], start: float) -> float:
+    """Return the largest acceleration of the tool on rounded corners of a section, over the written one."""
+    bound = pace.bends.most[slice(*knots)]
+    if not np.isfinite(bound).any():
+        return 0.0
+    s, sd, sdd = (value[..., 0] for value in law)
+    s = s - start
+    piece = np.searchsorted(curve.breaks[1:-1], s, side="right")
+    at = np.isfinite(bound[piece])
+    if not at.any():
+        return 0.0
+    piece, s, x, u = piece[at], s[at], sd[at] ** 2, sdd[at]
+    size, along, across = np.moveaxis(
+        pace.bends.slopes(knots[0] + piece, *curve.on_pieces(piece, s - curve.breaks[piece])), -1, 0
+    )
+    return float((np.hypot(size * u + along * x, across * x) / bound[piece]).max())
 
 
 LIMIT_FACTOR = 1.0 + 1e-9
