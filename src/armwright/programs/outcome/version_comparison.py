@@ -86,7 +86,7 @@ def move_changes(before: Program, after: Program) -> tuple[MoveChange, ...]:
     """Align the moves of two programs and return those that were added, removed or changed, in the programs' order."""
     out: list[MoveChange] = []
     keys = [[_key(move) for move in program.moves] for program in (before, after)]
-    for tag, a, b, c, d in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+    for tag, a, b, c, d in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
         shared = min(b - a, d - c)
         for i, j in zip(range(a, a + shared), range(c, c + shared), strict=True):
             what = _differences(before, i, after, j)
@@ -120,13 +120,22 @@ def _differences(before: Program, i: int, after: Program, j: int) -> tuple[str, 
 
 def path_distance(before: ProgramRun, after: ProgramRun) -> PathDistance:
     """Return the largest distance of the tool's path in either plan from the other's, without assumed approaches."""
-    found = []
-    ways = [_tool_path(run) for run in (before, after)]
-    for of, (points, time, move), (other, _, _) in (("before", *ways), ("after", *ways[::-1])):
-        away = _from_path(points, other)
-        k = int(np.argmax(away))
-        found.append(PathDistance(float(away[k]), of, float(time[k]), int(move[k])))  # type: ignore[arg-type]
+    ways = {"before": _tool_path(before), "after": _tool_path(after)}
+    found = [
+        _farthest("before", ways["before"], ways["after"][0]),
+        _farthest("after", ways["after"], ways["before"][0]),
+    ]
     return max(found, key=lambda row: row.value)
+
+
+def _farthest(
+    of: Literal["before", "after"], way: tuple[Array, Array, NDArray[np.int64]], other: Array
+) -> PathDistance:
+    """Return where a way is farthest from another path (N, 3)."""
+    points, time, move = way
+    away = _from_path(points, other)
+    k = int(np.argmax(away))
+    return PathDistance(float(away[k]), of, float(time[k]), int(move[k]))
 
 
 def _tool_path(run: ProgramRun) -> tuple[Array, Array, NDArray[np.int64]]:
