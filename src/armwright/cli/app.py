@@ -10,7 +10,18 @@ from typing import Annotated, Any
 import typer
 
 from armwright import __version__
-from armwright.cli import bench, compare, describe, export, identify, program_command, reproduce, studio, tour
+from armwright.cli import (
+    bench,
+    compare,
+    describe,
+    export,
+    identify,
+    program_command,
+    program_versions,
+    reproduce,
+    studio,
+    tour,
+)
 from armwright.cli import sense_command as sense
 from armwright.cli import simulate_command as simulate
 from armwright.cli.campaign import app as campaigns
@@ -39,6 +50,7 @@ for command in (
     describe.check,
     compare.compare,
     compare.count,
+    program_versions.compare_programs,
     export.export,
     simulate.simulate,
     identify.identify,

@@ -227,7 +227,7 @@ def program(
     if the data of the arm cannot tell (its shapes are estimated).
     """
     from armwright.files import Uninterrupted
-    from armwright.programs import Payload, Push, read_program
+    from armwright.programs import read_program
     from armwright.programs.outcome import run_program
 
     csv, out = wanted.csv, wanted.out
@@ -244,21 +244,7 @@ def program(
             if text.reading is not None and not any(move.kind != "wait" for move in text.moves):
                 say_json(description(text)) if json else say_nothing_moves(text)
                 raise typer.Exit(reading.ending(text))
-            load, tool, start = mounting.payload, mounting.tool, mounting.start
-            options: dict[str, Any] = {
-                "override": cycles.override,
-                "payload": None if load is None else Payload(*option_words.payload(load)),  # type: ignore[arg-type]
-                "tool": None if tool is None else option_words.tool(tool),
-                "wrench": [Push(*option_words.wrench(words)) for words in mounting.wrench or ()] or None,  # type: ignore[arg-type]
-                "start_q": None if start is None else option_words.configuration(start, arm, "--start"),
-                "tracking": cycles.tracking,
-                "rule": cycles.rule,
-                "jerk": cycles.jerk,
-                "basis": cycles.basis,
-                "law": cycles.timing,
-                **_around(mounting),
-            }
-            outcome = run_program(arm, text, cycles.cycle, **options)
+            outcome = run_program(arm, text, cycles.cycle, **run_options(arm, cycles, mounting))
             tell(0.2)
             if csv is not None:  # first what cannot be made again without the run
                 with Uninterrupted():  # Ctrl-C waits until the file is whole
@@ -284,6 +270,26 @@ def program(
         raise typer.Exit(reading.ending(text))
     if outcome.clearance.collides == "may":
         raise typer.Exit(PARTIAL)
+
+
+def run_options(arm: Robot, cycles: CycleOptions, mounting: Mounting) -> dict[str, Any]:
+    """Return what `run_program` is told beyond arm, program and cycle."""
+    from armwright.programs import Payload, Push
+
+    load, tool, start = mounting.payload, mounting.tool, mounting.start
+    return {
+        "override": cycles.override,
+        "payload": None if load is None else Payload(*option_words.payload(load)),  # type: ignore[arg-type]
+        "tool": None if tool is None else option_words.tool(tool),
+        "wrench": [Push(*option_words.wrench(words)) for words in mounting.wrench or ()] or None,  # type: ignore[arg-type]
+        "start_q": None if start is None else option_words.configuration(start, arm, "--start"),
+        "tracking": cycles.tracking,
+        "rule": cycles.rule,
+        "jerk": cycles.jerk,
+        "basis": cycles.basis,
+        "law": cycles.timing,
+        **_around(mounting),
+    }
 
 
 def _around(mounting: Mounting) -> dict[str, Any]:
