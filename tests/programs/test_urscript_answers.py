@@ -165,8 +165,10 @@ def test_a_target_keeps_its_rotation_vector_and_tool():
 
 @pytest.mark.parametrize(
     "between, blend",
-    [("", Distance(0.02)), ("  set_digital_out(1, True)\n", Distance(0.02)), ("  sleep(get_analog_in(0))\n", Stop())]
-    + [
+    [
+        ("", Distance(0.02)),
+        ("  set_digital_out(1, True)\n", Distance(0.02)),
+        ("  sleep(get_analog_in(0))\n", Stop()),
         ("  if get_digital_in(1):\n    sync()\n  end\n", Stop()),
         ("  while get_digital_in(1):\n    sync()\n  end\n", Stop()),
     ],

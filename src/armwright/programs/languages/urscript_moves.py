@@ -43,8 +43,8 @@ class UrscriptMoves(UrscriptValues):
     def __init__(self, module: ScriptModule, options: ReadOptions) -> None:
         """Begin without tool and load, the arm somewhere."""
         super().__init__(module, options)
-        self.tool: Array | None | Unknown = None
-        self.payload: Payload | None | Unknown = None
+        self.tool: Array | Unknown | None = None
+        self.payload: Payload | Unknown | None = None
         self.last: Joints | Array | None = None  # joints, or T_base_flange (4, 4)
         self.label = ""
         self.load_at_tool = False  # the load's centre of mass is the tool point
@@ -226,9 +226,8 @@ class UrscriptMoves(UrscriptValues):
             if mode not in (0.0, 1.0):
                 self.notes.obstacle(f"movec has no mode {mode:g}", places["mode"], "0 or 1")
             via, to = (self.target(values[n], places[n]) for n in ("pose_via", "pose_to"))
-            for n, target in (("pose_via", via), ("pose_to", to)):
-                if not isinstance(target, Pose):
-                    raise UnknownPart(Unknown(f"{n} of movec in joint angles: where that is follows from the arm"))
+            if not (isinstance(via, Pose) and isinstance(to, Pose)):
+                raise UnknownPart(Unknown("movec by joint angles: where they lead follows from the arm"))
             parts |= {
                 "kind": "arc",
                 "via": Pose(via.T, oriented=False),
@@ -256,7 +255,7 @@ class UrscriptMoves(UrscriptValues):
         if isinstance(target, Joints):
             self.last = target
         else:
-            self.last = target.T if self.tool is None else target.T @ inverse(self.tool)
+            self.last = target.T @ inverse(self.tool) if isinstance(self.tool, np.ndarray) else target.T
         if self.label:
             moves = self.notes.draft.moves
             moves[-1] = replace(moves[-1], text=f"{self.label}: {moves[-1].text}")

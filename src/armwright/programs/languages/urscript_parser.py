@@ -19,8 +19,36 @@ from armwright.programs.languages.scanner import Token
 from armwright.programs.languages.urscript_builtins import BUILTINS, MOTION
 
 KEYWORDS = frozenset(
-    "def thread sec if elif else while switch case default end return break continue halt global local run join kill "
-    "and or not xor True False enter_critical exit_critical".split()
+    [
+        "def",
+        "thread",
+        "sec",
+        "if",
+        "elif",
+        "else",
+        "while",
+        "switch",
+        "case",
+        "default",
+        "end",
+        "return",
+        "break",
+        "continue",
+        "halt",
+        "global",
+        "local",
+        "run",
+        "join",
+        "kill",
+        "and",
+        "or",
+        "not",
+        "xor",
+        "True",
+        "False",
+        "enter_critical",
+        "exit_critical",
+    ]
 )
 OPENERS = ("def", "thread", "sec", "if", "while", "switch")
 BETWEEN = frozenset(
@@ -94,6 +122,7 @@ class UrscriptParser(TreeParser):
         self.word = self.words[0]
         self.module: ScriptModule = ScriptModule(file, text.split("\n"))
         self.opened: list[Token] = []
+        self.closed = self.word  # what began the outermost block that was closed last
 
     # --- expressions --------------------------------------------------------------------------------------------------
 
@@ -183,16 +212,17 @@ class UrscriptParser(TreeParser):
         while self.word.kind != "end":
             if self.accept("\n", ";"):
                 continue
-            if self.at("end", "elif", "else", "case", "default") and (self.opened or ends):
+            if self.at("end", "elif", "else", "case", "default"):
+                if not self.opened:
+                    before = [said.at for said in self.module.set_aside if said.at.line < self.closed.line]
+                    self.stray(before[-1] if before else self.closed)
                 break
             found.extend(self.one())
         self.depth -= 1
         if ends and not self.at(*ends):
-            opened = self.opened[-1]
             if self.word.kind == "end":
-                message = f"this block ({opened.text!r}) is never closed by 'end'"
-                self.refuse(message, opened, "'end' behind its last statement")
-            self.fail(f"{self.word.text!r} fits no open block", valid="'end'")
+                self.never_closed(self.opened[-1], "end")
+            self.stray(self.opened[-1])
         return tuple(found)
 
     def one(self) -> list[Node]:
@@ -286,7 +316,7 @@ class UrscriptParser(TreeParser):
     def close(self) -> None:
         """Take ``end``."""
         self.expect("end")
-        self.opened.pop()
+        self.closed = self.opened.pop()
 
     def branches(self) -> Node:
         """Read ``if … elif … else … end``."""
@@ -303,6 +333,7 @@ class UrscriptParser(TreeParser):
         if self.accept("else"):
             self.expect(":")
             otherwise = self.block("end")
+        self.remark_empty(at, tuple(s for _, block in found for s in block), otherwise)
         self.close()
         return tree.If(at, tuple(found), otherwise)
 

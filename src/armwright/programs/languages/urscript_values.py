@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of URScript: whole and other numbers, lists, poses, structures, and the functions that work on them.
 
-A pose is a `RecordValue` of kind ``pose`` with the parts ``0`` to ``5``: metres and a rotation vector [rad]. Joints that
-an inverse kinematics would give are a record of kind ``ik`` that holds the pose, a pose that a forward kinematics would
-give one of kind ``fk`` that holds the joints: a move can use both, a sum cannot. ``/`` is always real division.
+A pose is a `RecordValue` of kind ``pose`` with the parts ``0`` to ``5``: metres and a rotation vector [rad]. Joints
+that an inverse kinematics would give are a record of kind ``ik`` that holds the pose, a pose that a forward
+kinematics would give one of kind ``fk`` that holds the joints: a move can use both, a sum cannot. ``/`` is always
+real division.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class UrscriptValues(Interpreter):
             "make_list": self._make_list,
             "str_cat": lambda a, b: f"{a}{b}",
             "to_str": lambda a: f"{a}",
-            "str_len": lambda a: len(a),
+            "str_len": len,
             "get_inverse_kin": self._inverse_kin,
         }
 
