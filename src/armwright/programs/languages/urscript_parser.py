@@ -376,8 +376,7 @@ class UrscriptParser(TreeParser):
                 defaults[at.key] = self.expression()
             parameters.append(RoutineParameter(at, "", optional=at.key in defaults))
         self.expect(":")
-        if not self.opened:
-            self.module.outer.append(name.key)
+        outer = not self.opened
         self.opened.append(kind)
         body = self.block("end")
         last = self.word
@@ -387,6 +386,8 @@ class UrscriptParser(TreeParser):
             self.module.doubled[name.key] = name
         else:
             self.module.routines[name.key] = made
+            if outer:
+                self.module.outer.append(name.key)
             self.module.defaults[name.key] = defaults
 
 
