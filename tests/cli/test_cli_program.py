@@ -137,9 +137,7 @@ def test_gcode_needs_a_tool_from_outside(capsys):
             ("line 4", "coincide"),
             id="full circle",
         ),
-        pytest.param(lambda p: "def empty():\nend\n", ("moves nowhere",), id="empty"),
         pytest.param(lambda p: short(p, more="  movej([0, 0, 0, 0, 0, 0, 0])"), ("line 4", "7"), id="another robot"),
-        pytest.param(lambda p: short(p, more="  movel(nowhere)"), ("line 4", "nowhere"), id="undeclared"),
         pytest.param(lambda p: "\x00\x01\x02", ("text",), id="not text"),
     ],
 )
@@ -152,6 +150,14 @@ def test_bad_programs(capsys, program, place, make, says):
     assert all(word in err for word in says), err
     code, out, _ = run(capsys, file, "--json")
     assert code == 2 and json.loads(out)["error"]["message"] in err
+
+
+def test_a_program_without_moves_and_one_with_an_unknown_target(capsys, program, place):
+    """A file that moves nothing is read; a target that nobody knows is a gap, and the answer is one in part."""
+    assert run(capsys, program("def empty():\nend\n"))[0] == 0
+    code, out, _ = run(capsys, program(short(place, more="  movel(nowhere)")), "--json")
+    gaps = json.loads(out)["read"]["gaps"]
+    assert code == 3 and len(gaps) == 1 and "nowhere" in json.dumps(gaps)
 
 
 def test_singular_path(capsys, program):

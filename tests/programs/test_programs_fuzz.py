@@ -51,6 +51,16 @@ FLOW = {
         "p[",
         "movec(",
         "t=0",
+        "switch i:",
+        "case 1:",
+        "thread t():",
+        "run t()",
+        "local i = ",
+        "struct(n=1).n",
+        "pose_trans(",
+        "get_inverse_kin(",
+        "sleep(",
+        "$ 1",
     ],
     "rapid": [
         "WHILE TRUE DO",
@@ -141,7 +151,7 @@ def test_damage_is_an_answer_of_ours(language):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("language", ["rapid", "krl", "g-code"])
+@pytest.mark.parametrize("language", ["urscript", "rapid", "krl", "g-code"])
 def test_much_damage_is_an_answer_of_ours(language):
     damage(language, MANY)
 

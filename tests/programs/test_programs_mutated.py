@@ -22,6 +22,8 @@ from test_krl_answers import ANSWERS as KRL_ANSWERS
 from test_krl_answers import src
 from test_rapid_answers import ANSWERS as RAPID_ANSWERS
 from test_rapid_answers import ROUTINES, module
+from test_urscript_answers import ANSWERS as URSCRIPT_ANSWERS
+from test_urscript_answers import src as script
 
 import armwright as aw
 from armwright.programs.interpreter.program_interpreter import Interpreter
@@ -39,6 +41,10 @@ PROGRAMS = {
         *(src(body) for _, body, _ in KRL_ANSWERS),
         *(path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.src")),
     ],
+    "urscript": [
+        *(script(body, functions) for _, body, functions, _ in URSCRIPT_ANSWERS),
+        *(path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.script")),
+    ],
     "g-code": [
         *(HEAD + body + "\n" for _, body, _ in GCODE_ANSWERS),
         *(HEAD + "G0 " + body + "\n" for _, body, _ in HOLES),
@@ -50,6 +56,7 @@ FEW, MANY = 200, 4000
 LEFT_OUT = {
     "rapid": {"not", "inout", "else"},
     "krl": {"not", "else", "default", "step", "c_dis", "c_ptp"},  # "TO 3 STEP -1" becomes "TO 3 -1"
+    "urscript": {"not", "local", "global", "halt", "break"},  # the last two are statements of one word
 }
 """Words that the grammars make optional: a program without one of them is another program."""
 DECLARED = (
@@ -57,6 +64,8 @@ DECLARED = (
     r"|^\s*{0}\s*:(?!=)|^\s*record\s+{0}"
 )
 """Where a program declares a name of its own: data, routines, labels, record types; signals where they are set."""
+SET = r"(?m)^\s*(?:(?:local|global)\s+)?{0}\s*=(?!=)"
+"""In URScript a name is declared where it is set."""
 
 
 @pytest.fixture(autouse=True)
@@ -107,14 +116,15 @@ def damaged_gcode(text: str, random_: random.Random) -> tuple[str, re.Match[str]
 def another_program(text: str, word: re.Match[str], language: str) -> bool:
     """Return whether the grammar allows to leave a word out: an optional one, or a function before "(value)"."""
     before, behind = text[: word.start()].rstrip(" "), text[word.end() :].lstrip(" ")
-    function = behind.startswith("(") and before.endswith(tuple("=+-*/,("))
+    function = behind.startswith("(") and before.endswith((*"=+-*/,([", "if", "while"))
     return language in LEFT_OUT and (word[0].lower() in LEFT_OUT[language] or function)
 
 
-def lines_of(text: str, word: re.Match[str]) -> set[int]:
+def lines_of(text: str, word: re.Match[str], language: str) -> set[int]:
     """Return the line of a word; of a name that the program declares, all lines that have it."""
     name = rf"(?<![\w$]){re.escape(word[0])}(?![\w$])"
-    own = re.search(DECLARED.format(name), text)
+    declared = f"{DECLARED}|{SET.removeprefix('(?m)')}" if language == "urscript" else DECLARED
+    own = re.search(declared.format(name), text)
     places = [m.start() for m in re.finditer(name, text, re.IGNORECASE)] if own else [word.start()]
     label = re.match(r"\d+", text[word.end() :]) if word[0] == "N" else None  # of a G-code line
     if label:
@@ -132,7 +142,7 @@ def named(line: int, message: str) -> set[int]:
 
 def noticed(whole: str, text: str, word: re.Match[str], language: str) -> bool:
     """Return whether a damage leaves the moves as they are, or its line is named."""
-    lines, before = lines_of(whole, word), read_whole(whole, language)
+    lines, before = lines_of(whole, word, language), read_whole(whole, language)
     try:
         after = aw.read_program(text, language)
     except aw.ProgramError as error:

@@ -37,7 +37,14 @@ def _look(pattern: str) -> re.Pattern[str]:
 
 
 L_IRL = Language("l-irl", (".irl",), _look(r"^\s*move\s+(ptp|lin|circle)\b"), read_lirl, write_lirl)
-URSCRIPT = Language("urscript", (".script", ".urscript"), _look(r"^\s*move[jlpc]\s*\("), read_urscript, write_urscript)
+URSCRIPT = Language(
+    "urscript",
+    (".script", ".urscript"),
+    _look(r"^\s*(move[jlpc]\s*\(|def\s+\w+\s*\([^)\n]*\)\s*:)"),
+    read_urscript,
+    write_urscript,
+    told=True,
+)
 RAPID = Language(
     "rapid",
     (".mod", ".modx", ".prg", ".sys", ".sysx"),

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""URScript programs whose moves are known beforehand: each rule of the language once, and each trap."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.programs import Distance, Duration, Joints, LeadingAxis, Pose, Stop, ToolRate
+from armwright.spatial import exp_so3
+
+
+def src(body: str, functions: str = "") -> str:
+    return f"def prog():\n{functions}  set_tcp(p[0, 0, 0.1, 0, 0, 0])\n{body}end\n"
+
+
+def x(value: str) -> str:
+    """A line to the place as many metres along x as `value` says."""
+    return f"  movel(p[{value}, 0, 0.4, 0, 0, 0])\n"
+
+
+def places(program) -> list[float]:
+    return [round(float(m.target.T[0, 3]), 9) for m in program.moves if isinstance(m.target, Pose)]
+
+
+F = "  def f(a, b=2):\n    return a + b\n  end\n"
+ANSWERS = [
+    ("whole numbers divide into others", x("7/2") + x("8/2") + x("7.0/2"), "", [3.5, 4, 3.5]),
+    ("rest", x("7 % 4") + x("7.5 % 2"), "", [3, 1.5]),
+    ("precedence", x("1+2*3-4/2") + x("-2*3+9"), "", [5, 3]),
+    ("radians", x("sin(d2r(90))") + x("r2d(atan2(1, 1))/45"), "", [1, 1]),
+    ("rounding", x("floor(2.7)") + x("ceil(2.2)") + x("round(2.5)"), "", [2, 3, 3]),
+    ("powers and roots", x("pow(2, 3)") + x("sqrt(9)") + x("log(10, 100)"), "", [8, 3, 2]),
+    ("lists count from 0", "  l = [1, 2, 3]\n" + x("l[0]") + "  l[2] = 9\n" + x("l[2]"), "", [1, 9]),
+    ("lists are copied", "  l = [1, 2]\n  m = l\n  m[0] = 5\n" + x("l[0]") + x("m[0]"), "", [1, 5]),
+    ("lists add item by item", "  l = [1, 2] + [3, 4]\n" + x("l[1]") + "  l = 2 * [1, 2]\n" + x("l[1]"), "", [6, 4]),
+    ("length", x("length([1, 2, 3])") + x("get_list_length([1])"), "", [3, 1]),
+    ("made lists", "  l = make_list(3, 2)\n" + x("l[2] + size(l)"), "", [5]),
+    ("norm", x("norm([3, 4])") + x("norm(-2)"), "", [5, 2]),
+    ("structures", "  s = struct(n = 1, t = [2, 3])\n  s.n = 4\n" + x("s.n") + x("s.t[1]"), "", [4, 3]),
+    ("poses have items", "  a = p[1, 2, 3, 0, 0, 0]\n  a[0] = a[0] + a[1]\n" + x("a[0]"), "", [3]),
+    (
+        "poses in a pose",
+        "  a = p[1, 0, 0, 0, 0, d2r(180)]\n  movel(pose_trans(a, p[0.25, 0, 0, 0, 0, 0]))\n"
+        "  movel(pose_trans(pose_inv(a), a))\n",
+        "",
+        [0.75, 0],
+    ),
+    (
+        "poses add apart",
+        "  a = p[1, 0, 0, 0, 0, d2r(180)]\n  movel(pose_add(a, p[0.25, 0, 0, 0, 0, 0]))\n",
+        "",
+        [1.25],
+    ),
+    ("poses subtract", "  movel(pose_sub(p[1, 0, 0, 0, 0, 1], p[0.25, 0, 0, 0, 0, 1]))\n", "", [0.75]),
+    ("between poses", "  movel(interpolate_pose(p[0,0,0,0,0,0], p[1,0,0,0,0,0], 0.25))\n", "", [0.25]),
+    ("distance", x("point_dist(p[0, 0, 0, 0, 0, 0], p[0, 3, 4, 1, 1, 1])"), "", [5]),
+    ("while", "  i = 0\n  while i < 2:\n    i = i + 1\n  " + x("i") + "  end\n", "", [1, 2]),
+    ("while True is one pass", "  while (True):\n  " + x("1") + "  end\n", "", [1]),
+    (
+        "a loop leaves itself",
+        "  i = 0\n  while True:\n    i = i + 1\n    if i == 2:\n      continue\n    end\n"
+        "    if i > 3:\n      break\n    end\n  " + x("i") + "  end\n" + x("9"),
+        "",
+        [1, 3, 9],
+    ),
+    (
+        "elif",
+        "  i = 2\n  if i == 1:\n" + x("1") + "  elif i == 2:\n" + x("2") + "  else:\n" + x("3") + "  end\n",
+        "",
+        [2],
+    ),
+    ("not, and, or", "  if not False and (False or True):\n" + x("1") + "  end\n", "", [1]),
+    (
+        "switch",
+        "  i = 2\n  switch i:\n    case 1:\n" + x("1") + "    end\n    case 2:\n" + x("2") + "    end\n"
+        "    default:\n" + x("9") + "    end\n  end\n",
+        "",
+        [2],
+    ),
+    ("halt ends the program", x("1") + "  halt\n" + x("2"), "", [1]),
+    ("functions return", x("f(1)") + x("f(1, 5)") + x("f(b=3, a=1)"), F, [3, 6, 4]),
+    (
+        "arguments are copied",
+        "  l = [1]\n  g(l)\n" + x("l[0]"),
+        "  def g(m):\n    m[0] = 5\n" + x("m[0]") + "  end\n",
+        [5, 1],
+    ),
+    (
+        "local hides, the program's own is seen",
+        "  a = 1\n  b = 1\n  g()\n" + x("a") + x("b"),
+        "  def g():\n    local a = 5\n    b = 7\n  end\n",
+        [1, 7],
+    ),
+    (
+        "what a function sets is its own",
+        "  g()\n  c = 2\n" + x("c"),
+        "  def g():\n    d = 5\n" + x("d") + "  end\n",
+        [5, 2],
+    ),
+    ("global", "  g()\n" + x("e"), "  def g():\n    global e = 5\n  end\n", [5]),
+    ("inputs are off", "  if get_digital_in(3):\n" + x("1") + "  else:\n" + x("2") + "  end\n", "", [2]),
+    (
+        "a loop on an input is one pass",
+        "  while get_standard_digital_in(3) == False:\n    sync()\n  end\n" + x("1"),
+        "",
+        [1],
+    ),
+    ("an answer of a socket is awaited", '  if socket_open("10.0.0.1", 50):\n' + x("1") + "  end\n", "", [1]),
+    (
+        "a thread without moves is left out",
+        "  h = run t()\n" + x("1") + "  kill h\n",
+        "  thread t():\n    while True:\n      set_digital_out(1, True)\n      sync()\n    end\n  end\n",
+        [1],
+    ),
+    ("secondary programs do not run", x("1"), "  sec s():\n    set_digital_out(1, True)\n  end\n", [1]),
+    ("labels of PolyScope", '  $ 2 "MoveL"\n  $ 3 "Waypoint_1" "breakAfter"\n' + x("1"), "", [1]),
+    ("code that does not run is only read", "  if False:\n    zzz qqq\n    nothing(1)\n  end\n" + x("1"), "", [1]),
+    ("several on a line, brackets over lines", "  a = [1,\n   2]; b = 3\n" + x("a[1] + b"), "", [5]),
+    ("case counts", "  a = 1\n  A = 2\n" + x("a") + x("A"), "", [1, 2]),
+]
+
+
+@pytest.mark.parametrize("name, body, functions, expected", ANSWERS, ids=[a[0] for a in ANSWERS])
+def test_known_moves(name, body, functions, expected):
+    program = aw.read_program(src(body, functions), "urscript")
+    assert places(program) == expected
+    assert program.reading.whole
+
+
+def moves(body: str, **said):
+    return aw.read_program(src(body), "urscript", **said).moves
+
+
+Q = "[0, -1.5, 1.5, 0, 1.5, 0]"
+A, B, C = "p[0.4, 0, 0.4, 0, 3, 0]", "p[0.45, 0.05, 0.4, 0, 3, 0]", "p[0.5, 0, 0.4, 0, 3, 1]"
+
+
+def test_speeds_and_their_defaults():
+    joint, line = moves(f"  movej({Q})\n  movel({A})\n")
+    assert (joint.speed, joint.acceleration) == (LeadingAxis(1.05), LeadingAxis(1.4))
+    assert (line.speed, line.acceleration) == (ToolRate(0.25), ToolRate(1.2))
+    assert moves(f"  movej({Q}, 2, 0.5)\n")[0].speed == LeadingAxis(0.5)
+    assert moves(f"  movel({A}, a=1, v=0.5, t=3)\n")[0].speed == Duration(3.0)  # t overrules a and v
+
+
+def test_kinds_of_moves():
+    to_pose, to_joints, through = moves(f"  movej({A})\n  movel({Q})\n  movep({B}, r=0.01)\n")
+    assert to_pose.kind == "joint" and isinstance(to_pose.target, Pose)
+    assert to_joints.kind == "line" and isinstance(to_joints.target, Joints)
+    assert through.kind == "line" and through.blend == Distance(0.01)
+    free, fixed = moves(f"  movel({A})\n  movec({B}, {C})\n  movec({B}, {A}, mode=1)\n")[1:]
+    assert free.orientation == "slerp" and free.target.oriented and not free.via.oriented
+    assert fixed.orientation == "with_path" and not fixed.target.oriented
+
+
+def test_a_target_keeps_its_rotation_vector_and_tool():
+    move = moves(f"  movel({C})\n")[0]
+    assert np.allclose(move.target.T[:3, :3], exp_so3(np.array([0, 3, 1.0])))
+    assert move.T_flange_tool[2, 3] == 0.1
+
+
+@pytest.mark.parametrize(
+    "between, blend",
+    [
+        ("", Distance(0.02)),
+        ("  set_digital_out(1, True)\n", Distance(0.02)),
+        ("  sleep(get_analog_in(0))\n", Stop()),
+        ("  if get_digital_in(1):\n    sync()\n  end\n", Stop()),
+        ("  while get_digital_in(1):\n    sync()\n  end\n", Stop()),
+    ],
+)
+def test_waiting_and_asking_end_a_blend(between, blend):
+    assert moves(f"  movel({A}, r=0.02)\n{between}  movel({B})\n")[0].blend == blend
+
+
+def test_labels_name_the_moves():
+    assert moves(f'  $ 4 "Above"\n  movel({A})\n  movel({B})\n')[0].text.startswith("Above: movel(")
+
+
+def test_where_the_arm_is_follows_from_the_plan():
+    assert places(aw.read_program(src(x("1") + "  a = get_actual_tcp_pose()\n  a[0] = a[0] + 1\n  movel(a)\n"))) == [
+        1,
+        2,
+    ]
+    joints = moves(f"  movej({Q})\n  q = get_actual_joint_positions()\n  q[0] = 0.5\n  movej(q)\n")[1]
+    assert joints.target.q[0] == 0.5 and joints.target.q[1] == -1.5
+    assert isinstance(moves(f"  movej(get_inverse_kin({A}))\n")[0].target, Pose)
+    assert isinstance(moves(f"  movel(get_forward_kin({Q}))\n")[0].target, Joints)
+    unknown = aw.read_program(src("  movel(get_actual_tcp_pose())\n"))
+    assert "get_actual_tcp_pose" in unknown.reading.gaps[0].reason  # before the first move
+
+
+def test_loads():
+    said = moves(f"  set_payload(2, [0, 0, 0.05])\n  movej({Q})\n")[0].payload
+    assert said.mass == 2 and said.com[2] == 0.05
+    program = aw.read_program(src(f"  set_payload(2)\n  movej({Q})\n  set_tcp(p[0, 0, 0.2, 0, 0, 0])\n  movej({Q})\n"))
+    assert [m.payload.com[2] for m in program.moves] == [0.1, 0.2]  # the tool point, and it follows
+    assert any("without a centre of mass" in note.message for note in program.reading.assumed)
+
+
+LED = [
+    ("servoj([0,0,0,0,0,0], t=0.008)", "servoj follows a reference"),
+    ("speedj([0.1,0,0,0,0,0], 1, 1)", "speedj follows a reference"),
+    ("speedl([0.1,0,0,0,0,0], 1, 1)", "speedl follows a reference"),
+    ("force_mode(p[0,0,0,0,0,0], [0,0,1,0,0,0], [0,0,9,0,0,0], 2, [1,1,1,1,1,1])", "depends on contact"),
+    ("freedrive_mode()", "a person leads the arm"),
+    ("movel(nowhere)", "'nowhere' is not declared"),
+    ("movec([0,0,0,0,0,0], p[0.4,0,0.4,0,0,0])", "follows from the arm"),
+]
+
+
+@pytest.mark.parametrize("call, reason", LED, ids=[led[0][:12] for led in LED])
+def test_what_is_not_known_is_a_gap(call, reason):
+    program = aw.read_program(src(x("1") + f"  {call}\n" + x("2")))
+    assert reason in program.reading.gaps[0].reason and program.reading.gaps[0].line == 4
+    assert not program.reading.whole
+
+
+def test_moves_under_force_control_are_gaps_until_it_ends():
+    press = "  force_mode(p[0,0,0,0,0,0], [0,0,1,0,0,0], [0,0,9,0,0,0], 2, [1,1,1,1,1,1])\n"
+    program = aw.read_program(src(x("1") + press + x("2") + "  end_force_mode()\n" + x("3")))
+    assert places(program) == [1, 3] and [gap.line for gap in program.reading.gaps] == [4, 5]
+
+
+REFUSED = [
+    ("  movel(p[1, 2])\n", "2 numbers given, 6 needed"),
+    ("  movj([0, 0, 0, 0, 0, 0])\n", "did you mean 'movej'"),
+    ("  movel(3)\n", "this is no target"),
+    ("  movel(p[1, 0, 0, 0, 0, 0], speed=1)\n", "no argument 'speed'"),
+    ("  movel(p[1, 0, 0, 0, 0, 0], v=True)\n", "'v' needs a number"),
+    ("  movel(p[1, 0, 0, 0, 0, 0]\n", "expected"),
+    ("  movec(p[1, 0, 0, 0, 0, 0], p[1, 1, 0, 0, 0, 0], mode=4)\n", "no mode 4"),
+    ("  l = [1]\n  l[1] = 2\n", "no item 1"),
+    ("  prog()\n", "more than 40 deep"),
+    ("  thread t():\n    movej([0, 0, 0, 0, 0, 0])\n  end\n  run t()\n", "thread 't' moves the arm"),
+]
+
+
+@pytest.mark.parametrize("words, message", REFUSED, ids=[r[1] for r in REFUSED])
+def test_refusals(words, message):
+    with pytest.raises(aw.ProgramError, match=message) as caught:
+        aw.read_program(src(words), "urscript")
+    assert caught.value.line and caught.value.valid
+
+
+def test_files_without_moves_are_readings():
+    blink = aw.read_program("def blink():\n  set_digital_out(0, True)\n  sleep(1)\nend\n", "urscript")
+    assert not [m for m in blink.moves if m.kind != "wait"] and blink.reading.whole
+    library = aw.read_program("def f(a):\n  return a\nend\ndef g(a):\n  movej(a)\nend\n", "urscript")
+    assert library.moves == () and library.reading.routines == ("f", "g")
+
+
+def test_which_function_is_the_program():
+    two = f"def a():\n  movej({Q})\nend\ndef b():\n  movej({Q})\n  movej({Q})\nend\n"
+    with pytest.raises(aw.ProgramError, match="which function is the program"):
+        aw.read_program(two, "urscript")
+    assert len(aw.read_program(two, "urscript", entry="b").moves) == 2
+    assert len(aw.read_program(two + "a()\n", "urscript").moves) == 1  # a call outside of functions
+
+
+def test_what_the_user_says():
+    text = src("  if get_digital_in(2):\n" + x("1") + "  end\n" + x("there"))
+    known = aw.read_program(text, "urscript", inputs={"get_digital_in_2": True}, define={"there": "1 + 1"})
+    assert places(known) == [1, 2] and known.reading.whole
+    assert len(moves("  while True:\n  " + x("1") + "  end\n", passes=3)) == 3
+
+
+def test_templates_are_refused():
+    with pytest.raises(aw.ProgramError, match="template"):
+        aw.read_program("def a():\n  movej({{ target }})\nend\n", "urscript")
+
+
+def test_rotations_between_conventions():
+    yaw = moves("  r = rpy2rotvec([0, 0, d2r(90)])\n  movel(p[1, 0, 0, r[0], r[1], r[2]])\n")[0]
+    assert np.allclose(yaw.target.T[:3, 0], [0, 1, 0]) and math.isclose(yaw.target.T[0, 3], 1.0)
