@@ -63,7 +63,7 @@ class GcodeReader(GcodeQuick):
     def __init__(self, text: str, file: str, options: ReadOptions) -> None:
         """Begin at the first line."""
         super().__init__(text, file, options)
-        self.blocks: dict[str, list[Block | None]] = {}
+        self.blocks: dict[str, dict[int, Block]] = {}
         self.loops: dict[tuple[str, int], float] = {}
         self.passed: dict[tuple[str, int], int] = {}
         self.taken: dict[tuple[str, int], int] = {}
@@ -82,8 +82,10 @@ class GcodeReader(GcodeQuick):
     def block(self, index: int) -> Block:
         """Return a line's block."""
         module = self.notes.module
-        blocks = self.blocks.setdefault(module.file, [None] * len(module.lines))
-        found = blocks[index]
+        blocks = self.blocks.get(module.file)
+        if blocks is None:
+            blocks = self.blocks[module.file] = {}
+        found = blocks.get(index)
         if found is None:
             raw = module.lines[index]
             if COMMANDS.match(raw) and self.dialect.name == "grbl":
