@@ -38,6 +38,13 @@ class ReadingOptions:
         list[str] | None,
         typer.Option("--define", metavar="NAME=TEXT", help="Value of a name that no file has; repeat it."),
     ] = None
+    wait: Annotated[
+        list[str] | None,
+        typer.Option("--wait", metavar="NAME=SECONDS", help="How long waiting for an input takes; repeat it."),
+    ] = None
+    branches: Annotated[
+        str, typer.Option(metavar="ONE|ALL", help="all: every branch that the text does not decide, one at a time.")
+    ] = "one"
     config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="KRL's $config.dat.")] = None
     assume_frames: Annotated[
         bool, typer.Option("--assume-frames", help="Tools and frames that no file has: flange and base.")
@@ -52,6 +59,7 @@ class ReadingOptions:
         told = {
             "more": tuple(self.more or ()),
             "inputs": {name: _value(text) for name, text in _pairs(self.input, "--input")},
+            "waits": {name: _seconds(name, text) for name, text in _pairs(self.wait, "--wait")},
             "define": dict(_pairs(self.define, "--define")),
             "config": self.config,
             "assume_frames": self.assume_frames,
@@ -124,11 +132,21 @@ def _frame(text: str | None, option: str) -> Any:
 def _pairs(words: Sequence[str] | None, option: str) -> list[tuple[str, str]]:
     found = []
     for word in words or ():
-        name, sign, value = word.partition("=")
+        name, sign, value = word.rpartition("=") if option == "--wait" else word.partition("=")
         if not sign or not name or not value:
             fail(f"{option} {word}: expected NAME=VALUE")
         found.append((name, value))
     return found
+
+
+def _seconds(name: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0.0 <= seconds < math.inf:
+        fail(f"--wait {name}={text}: expected seconds, 0 or more")
+    return seconds
 
 
 def _value(text: str) -> object:
@@ -157,6 +175,10 @@ def reading_figures(program: Program) -> dict[str, Any] | None:
             for name in ("unread", "set_aside", "idle", "assumed")
         },
         "lines_not_run": [{"first": first, "last": last, "needs": needs} for first, last, needs in reading.not_run],
+        "undecided": [
+            {"line": one.key[1], "depends": one.depends, "ways": list(one.ways), "taken": one.ways[one.taken]}
+            for one in reading.undecided
+        ],
         "files": list(reading.files),
         "entry": reading.entry,
         "routines": list(reading.routines),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_MOVES = 100_000
 MAX_STEPS = 100_000  # statements carried out, loops included
 FARTHEST_POSITION = 100.0  # m; far beyond the reach of any arm
-NEAR = 0.01  # m; targets of a whole program that all lie so near suggest metres where millimetres are read
+NEAR_DISTANCE = 0.01  # m; targets of a whole program that all lie so near suggest metres where millimetres are read
 MOST_TURNS = 4.0  # of a joint; more suggests degrees where radians are meant
 MM, DEG, PERCENT = 1000.0, math.pi / 180.0, 100.0  # lengths and shares are divided by these: 350 mm is 0.35 m
 
@@ -87,7 +87,7 @@ class Draft:
             )
 
     def all_near(self) -> bool:
-        """Return whether there are targets in the arm's base, and all of them lie within `NEAR` of it."""
+        """Return whether there are targets in the arm's base, and all of them lie within `NEAR_DISTANCE` of it."""
         at_base: dict[int, bool] = {}  # moves share their frames
         found = False
         for move in self.moves:
@@ -97,7 +97,7 @@ class Draft:
                     at_base[id(frame)] = np.array_equal(frame, np.eye(4))
                 if at_base[id(frame)]:
                     found = True
-                    if not max(map(abs, move.target.T[:3, 3].tolist())) < NEAR:
+                    if not max(map(abs, move.target.T[:3, 3].tolist())) < NEAR_DISTANCE:
                         return False
         return found
 
