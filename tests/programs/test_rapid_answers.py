@@ -225,7 +225,7 @@ def test_inputs_passes_and_coverage():
     text = module(f"\nWHILE TRUE DO\nIF di1=1 THEN\n{x('1')}\nELSE\n{x('2')}\nENDIF\nENDWHILE\n")
     assert shifts(aw.read_program(text, "rapid", inputs={"di1": [1, 0, 1]}, passes=4)) == [1, 2, 1, 1]
     reading = aw.read_program(text, "rapid").reading
-    assert [(first, why) for first, _, why in reading.not_run] == [(9, "di1")]
+    assert [(first, why) for first, _, why in reading.not_run] == [(9, "di1 = 1")]
     assert any("--input di1" in note.message for note in reading.assumed)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ import typer
 
 from armwright.choices import FORMATS, TRACKINGS
 from armwright.cli import option_words
+from armwright.cli.branch_table import BranchRows, branch_rows, check_branches
 from armwright.cli.failures import CommandError, error_object, fail, guarded
 from armwright.cli.old_spellings import say_renamed
 from armwright.cli.option_groups import arm_command
@@ -232,19 +234,26 @@ def program(
 
     csv, out = wanted.csv, wanted.out
     _check_files(csv, out)
+    check_branches(reading.branches)
     began = time.perf_counter()
     outcome: ProgramRun | None = None
+    branches: BranchRows | None = None
     files: list[Path] = []
     ending = None
     try:
         with progress(f"{file.name} on {arm.name}", json) as bar:
             tell: Callable[[float], Any] = bar or (lambda _: None)
-            text = read_program(file, reading.language, **reading.said(), **machining.said())
+            told = {**reading.said(), **machining.said()}
+            text = read_program(file, reading.language, **told)
             tell(0.05)
+            options = run_options(arm, cycles, mounting)
+            if reading.branches == "all":
+                run = partial(run_program, arm, cycle=cycles.cycle, **options)
+                branches = branch_rows(file, reading.language, told, reading, run)
             if text.reading is not None and not any(move.kind != "wait" for move in text.moves):
-                say_json(description(text)) if json else say_nothing_moves(text)
-                raise typer.Exit(reading.ending(text))
-            outcome = run_program(arm, text, cycles.cycle, **run_options(arm, cycles, mounting))
+                _nothing_moves(text, branches, json)
+                raise typer.Exit(branches.code if branches is not None else reading.ending(text))
+            outcome = run_program(arm, text, cycles.cycle, **options)
             tell(0.2)
             if csv is not None:  # first what cannot be made again without the run
                 with Uninterrupted():  # Ctrl-C waits until the file is whole
@@ -257,13 +266,15 @@ def program(
         if outcome is None:
             raise
         ending = CommandError("interrupted; the verdict stands", INTERRUPTED, kind="Interrupted", answered=json)
-    _answer(outcome, files, time.perf_counter() - began, ending, json)
+    _answer(outcome, files, time.perf_counter() - began, ending, json, branches)
     if out is not None or wanted.browse:
         show_page(page_of([str(file) for file in files]), opened=wanted.browse, quiet=json)
     if ending is not None:
         raise ending
     if outcome.clearance.collides == "yes":
         raise typer.Exit(NEGATIVE)
+    if branches is not None and branches.code:
+        raise typer.Exit(branches.code)
     if outcome.answer != "feasible":
         raise typer.Exit(NEGATIVE if outcome.answer == "not feasible" else PARTIAL)
     if reading.ending(text):
@@ -324,7 +335,24 @@ def _report(outcome: ProgramRun, out: Path, wanted: ProgramFiles, tell: Callable
         return []
 
 
-def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: CommandError | None, json: bool) -> None:
+def _nothing_moves(text: Program, branches: BranchRows | None, json: bool) -> None:
+    """Say what a file has that moves nowhere by default, and what its other branches do."""
+    if json:
+        say_json({**description(text), "branches": None if branches is None else branches.figures()})
+        return
+    say_nothing_moves(text)
+    if branches is not None:
+        branches.show()
+
+
+def _answer(
+    outcome: ProgramRun,
+    files: list[Path],
+    took: float,
+    ending: CommandError | None,
+    json: bool,
+    branches: BranchRows | None,
+) -> None:
     """Print what was found; of an interrupted run the verdict, which is known."""
     from armwright.programs.reading_figures import reading_figures
 
@@ -339,6 +367,7 @@ def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: Command
             {
                 **found,
                 "read": reading_figures(outcome.program),
+                "branches": None if branches is None else branches.figures(),
                 "seconds": took,
                 "files": wrote,
                 "error": error_object(ending) if ending else None,
@@ -347,6 +376,8 @@ def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: Command
         return
     if ending is None:
         print_tables(outcome)
+        if branches is not None:
+            branches.show()
     else:
         say(outcome.verdict)
     for file in wrote:

@@ -39,6 +39,13 @@ class ReadingOptions:
         list[str] | None,
         typer.Option("--define", metavar="NAME=TEXT", help="Value of a name that no file has; repeat it."),
     ] = None
+    wait: Annotated[
+        list[str] | None,
+        typer.Option("--wait", metavar="NAME=SECONDS", help="How long waiting for an input takes; repeat it."),
+    ] = None
+    branches: Annotated[
+        str, typer.Option(metavar="ONE|ALL", help="all: every branch that the text does not decide, one at a time.")
+    ] = "one"
     config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="KRL's $config.dat.")] = None
     assume_frames: Annotated[
         bool, typer.Option("--assume-frames", help="Tools and frames that no file has: flange and base.")
@@ -53,6 +60,7 @@ class ReadingOptions:
         told = {
             "more": tuple(self.more or ()),
             "inputs": {name: _value(text) for name, text in _pairs(self.input, "--input")},
+            "waits": {name: _seconds(name, text) for name, text in _pairs(self.wait, "--wait")},
             "define": dict(_pairs(self.define, "--define")),
             "config": self.config,
             "assume_frames": self.assume_frames,
@@ -125,11 +133,21 @@ def _frame(text: str | None, option: str) -> Any:
 def _pairs(words: Sequence[str] | None, option: str) -> list[tuple[str, str]]:
     found = []
     for word in words or ():
-        name, sign, value = word.partition("=")
+        name, sign, value = word.rpartition("=") if option == "--wait" else word.partition("=")
         if not sign or not name or not value:
             fail(f"{option} {word}: expected NAME=VALUE")
         found.append((name, value))
     return found
+
+
+def _seconds(name: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0.0 <= seconds < math.inf:
+        fail(f"--wait {name}={text}: expected seconds, 0 or more")
+    return seconds
 
 
 def _value(text: str) -> object:

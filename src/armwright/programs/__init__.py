@@ -20,6 +20,7 @@ from armwright.programs.program import (
     Tangent,
     ToolRate,
 )
+from armwright.programs.program_branches import ProgramBranch, ProgramBranches, read_branches
 from armwright.programs.program_comparison import program_differences
 from armwright.programs.program_plan import ProgramPlan, plan_program
 from armwright.programs.program_push import Push
@@ -37,6 +38,8 @@ __all__ = [
     "Payload",
     "Pose",
     "Program",
+    "ProgramBranch",
+    "ProgramBranches",
     "ProgramPlan",
     "ProgramRun",
     "Push",
@@ -48,6 +51,7 @@ __all__ = [
     "check_program",
     "plan_program",
     "program_differences",
+    "read_branches",
     "read_program",
     "run_program",
     "write_program",

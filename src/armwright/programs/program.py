@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -29,6 +29,7 @@ Orientation = Literal["slerp", "fixed", "with_path"]
 WrenchFrame = Literal["base", "tool"]
 _KINDS = ("joint", "line", "arc", "spline", "wait")
 _ORIENTATIONS = ("slerp", "fixed", "with_path")
+_WRENCH_FRAMES = ("base", "tool")
 
 
 # --- how fast -------------------------------------------------------------------------------------------------------
@@ -279,7 +280,7 @@ class Move(ByContent):
             object.__setattr__(self, "T_flange_tool", frozen_pose(self.T_flange_tool, "move: T_flange_tool"))
         if self.wrench is not None:
             object.__setattr__(self, "wrench", frozen(self.wrench, (6,), "move: wrench"))
-        if self.wrench_frame not in get_args(WrenchFrame):
+        if self.wrench_frame not in _WRENCH_FRAMES:
             raise InputError(f"move: wrench_frame is base or tool, got {self.wrench_frame!r}")
 
 

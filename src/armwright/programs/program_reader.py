@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +26,7 @@ from armwright.programs.interpreter.program_folder import SEVERAL, main_file
 from armwright.programs.languages import LANGUAGES, Language
 from armwright.programs.languages.gcode_options import gcode_options
 from armwright.programs.program import Joints, Move, Pose, Program
-from armwright.programs.reading import Note, ReadOptions
+from armwright.programs.reading import BranchKey, Note, ReadOptions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -83,6 +84,8 @@ def read_program(
     more: Sequence[str | Path] = (),
     config: str | Path | None = None,
     inputs: Mapping[str, Any] | None = None,
+    waits: Mapping[str, float] | None = None,
+    choose: Mapping[BranchKey, int] | None = None,
     define: Mapping[str, Any] | None = None,
     assume_frames: bool = False,
     lock_external: bool = False,
@@ -107,6 +110,8 @@ def read_program(
         more: further files of the program; RAPID and KRL files beside `source` are found when a name is missing.
         config: the controller's own data, KRL's ``$config.dat`` (or the folder that has it).
         inputs: values of inputs by name; a list is used up reading by reading. Inputs that nobody tells are off.
+        waits: how long waiting for an input takes [s], by its name (of G-code: M0, M1 and their like); 0 s if omitted.
+        choose: which way tests go that depend on what is not known, by `Undecided.key`; see `read_branches`.
         define: values of names that no file declares (tools, frames, positions), as texts of the language.
         assume_frames: take tools and frames that no file has for the flange and the arm's base.
         lock_external: take external axes that move for axes that do not carry the arm.
@@ -133,6 +138,8 @@ def read_program(
         raise InputError(f"read_program: expected a path or the text of a program, got {type(source).__name__}")
     told = ReadOptions(
         inputs=dict(inputs or {}),
+        waits=_waits(waits or {}),
+        choose=dict(choose or {}),
         define=dict(define or {}),
         config=None if config is None else Path(config),
         assume_frames=assume_frames,
@@ -171,6 +178,13 @@ def read_program(
         note = Note(0, "the file is no UTF-8 text: read as cp1252")
         program = replace(program, notes=(note, *program.notes))
     return program
+
+
+def _waits(waits: Mapping[str, float]) -> dict[str, float]:
+    for name, seconds in waits.items():
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0.0 <= seconds < math.inf:
+            raise InputError(f"waits: {name}: expected seconds, 0 or more, got {seconds!r}")
+    return {name: float(seconds) for name, seconds in waits.items()}
 
 
 @names_culprit

@@ -37,6 +37,32 @@ class Gap:
     before: int
 
 
+BranchKey = tuple[str, int, int, int]
+"""File, line, column and number of a test in its statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A test or choice that depends on what is not known.
+
+    Attributes:
+        key: where it stands.
+        depends: names of what it depends on.
+        ways: what could be taken, in words.
+        taken: which of them was.
+    """
+
+    key: BranchKey
+    depends: str
+    ways: tuple[str, ...]
+    taken: int
+
+    @property
+    def words(self) -> str:
+        """Where it is and what was taken: ``line 12: true (di1)``."""
+        return f"line {self.key[1]}: {self.ways[self.taken]} ({self.depends})"
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramReading:
     """How far a program was read.
@@ -52,6 +78,7 @@ class ProgramReading:
         files: that were used, the program's own first.
         entry: routine that was run.
         routines: that the files have.
+        undecided: tests and choices that depend on what is not known, each once.
     """
 
     reached: int = 0
@@ -64,6 +91,7 @@ class ProgramReading:
     files: tuple[str, ...] = ()
     entry: str = ""
     routines: tuple[str, ...] = ()
+    undecided: tuple[Undecided, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -92,6 +120,8 @@ class ReadOptions:
 
     Attributes:
         inputs: values of inputs by name; a list is used up one reading after the other.
+        waits: how long waiting for an input takes [s], by its name; no time where it is not said.
+        choose: which way tests and choices go that depend on what is not known; see `Undecided`.
         define: values of names that no file declares, as texts of the language or as numbers.
         config: the controller's own data (``$config.dat``), or a folder of them.
         assume_frames: take tools and bases that no file says for the flange and the arm's base.
@@ -110,6 +140,8 @@ class ReadOptions:
     """
 
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    waits: Mapping[str, float] = field(default_factory=dict)
+    choose: Mapping[BranchKey, int] = field(default_factory=dict)
     define: Mapping[str, Any] = field(default_factory=dict)
     config: Path | None = None
     assume_frames: bool = False

@@ -21,6 +21,7 @@ def reading_figures(program: Program) -> dict[str, Any]:
             **nothing,
             "assumed": [{"line": note.line, "message": note.message} for note in program.notes],
             "lines_not_run": [],
+            "undecided": [],
             "files": [program.file] if program.file else [],
             "entry": "",
             "routines": [],
@@ -34,6 +35,10 @@ def reading_figures(program: Program) -> dict[str, Any]:
             for name in ("unread", "set_aside", "idle", "assumed")
         },
         "lines_not_run": [{"first": first, "last": last, "needs": needs} for first, last, needs in reading.not_run],
+        "undecided": [
+            {"line": one.key[1], "depends": one.depends, "ways": list(one.ways), "taken": one.ways[one.taken]}
+            for one in reading.undecided
+        ],
         "files": list(reading.files),
         "entry": reading.entry,
         "routines": list(reading.routines),

@@ -16,6 +16,7 @@ Units are SI; angles are radians; poses are 4×4 ``T_a_b``.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -54,16 +55,27 @@ RIGID = 1e-9
 """How far RᵀR of a pose may be from the identity: the accuracy that inverse kinematics promises."""
 
 
+_UNTURNED = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
+
+
 def _dot(a: Sequence[float], b: Sequence[float]) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def frozen_pose(value: ArrayLike, what: str) -> Array:
     """Check that `value` is a 4×4 rigid transform (rotation part orthonormal to 1e-9), or SciPy's, and freeze it."""
-    T = frozen(matrix_of(value), (4, 4), what)
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (4, 4):  # programs have thousands
+        T = value.copy()
+        T.flags.writeable = False
+    else:
+        T = frozen(matrix_of(value), (4, 4), what)
     x, y, z, last = T.T.tolist()  # columns: plain floats are ten times quicker than NumPy on nine numbers
+    if not math.isfinite(sum(x) + sum(y) + sum(z) + sum(last)):
+        frozen(T, (4, 4), what)  # says which entry is not
     if [x[3], y[3], z[3], last[3]] != [0.0, 0.0, 0.0, 1.0]:
         raise InputError(f"{what}: last row must be [0, 0, 0, 1], got {T[3].tolist()}")
+    if (x[:3], y[:3], z[:3]) == _UNTURNED:
+        return T
     misses = (_dot(x, x) - 1.0, _dot(y, y) - 1.0, _dot(z, z) - 1.0, _dot(x, y), _dot(y, z), _dot(z, x))
     normal = (x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0])
     if max(map(abs, misses)) > RIGID or _dot(normal, z) < 0.0:

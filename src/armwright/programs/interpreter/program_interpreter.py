@@ -18,6 +18,7 @@ from typing import Any
 
 from armwright.errors import ProgramError
 from armwright.programs.interpreter import program_tree as tree
+from armwright.programs.interpreter.branch_needs import needed, written
 from armwright.programs.interpreter.interpreter_scope import Cell
 from armwright.programs.interpreter.program_tree import Block, Module, Node, Routine
 from armwright.programs.interpreter.program_values import (
@@ -163,7 +164,7 @@ class Interpreter(TreeRoutines):
 
     # --- tests --------------------------------------------------------------------------------------------------------
 
-    def test(self, node: Node, at: Token, what: str) -> bool | None:
+    def test(self, node: Node, at: Token, what: str, part: int = 0) -> bool | None:
         """Return whether a test holds; None where it is not known and nothing can be taken for it."""
         value = self.value(node)
         if not isinstance(value, Unknown):
@@ -172,16 +173,19 @@ class Interpreter(TreeRoutines):
         names = ", ".join(value.names) or value.reason
         taken = None if value.guess is None else truth_of(value.guess)
         option = f"--input {value.names[0]}=…" if value.names else ""
-        self.notes.assume(at.line, f"{what} depends on {names}: taken as {str(bool(taken)).lower()}", option)
-        return taken
+        way = bool(self.notes.decide(self.options, at, part, names, ("false", "true"), int(bool(taken))))
+        self.notes.assume(at.line, f"{what} depends on {names}: taken as {str(way).lower()}", option)
+        return taken if way == bool(taken) else way
 
     def _if(self, statement: tree.If) -> None:
         unsure = False
-        for test, block in statement.branches:
+        for part, (test, block) in enumerate(statement.branches):
             before = self.unsure_tests
-            holds = self.test(test, statement.at, "this test")
+            holds = self.test(test, statement.at, "this test", part)
             unsure = unsure or self.unsure_tests > before
             if holds:
+                if part + 1 == len(statement.branches):
+                    self.missed(statement.otherwise, test, holds=False)
                 self.branch(block, unsure)
                 return
             self.missed(block, test)
@@ -195,11 +199,13 @@ class Interpreter(TreeRoutines):
             jump.unsure = jump.unsure or unsure
             raise
 
-    def missed(self, block: Block, test: Node) -> None:
-        """Remember what a block that did not run depends on."""
+    def missed(self, block: Block, test: Node, *, holds: bool = True, cases: tuple[Node, ...] = ()) -> None:
+        """Remember what a block that did not run needs: a test that holds, or not, or a subject with these values."""
         if block:
-            names = sorted(self.names_in(test))
-            self.notes.needs.setdefault((self.notes.module.file, block[0].at.line), ", ".join(names))
+            subject, values = written(test), [written(value) for value in cases]
+            text = f"{subject} = {' or '.join(values)}" if cases and subject and all(values) else ""
+            text = text or ("" if cases else needed(test, holds=holds)) or ", ".join(sorted(self.names_in(test)))
+            self.notes.needs.setdefault((self.notes.module.file, block[0].at.line), text)
 
     def _switch(self, statement: tree.Switch) -> None:
         subject = self.value(statement.subject)
@@ -207,14 +213,21 @@ class Interpreter(TreeRoutines):
             names = ", ".join(subject.names) or subject.reason
             option = f"--input {subject.names[0]}=…" if subject.names else ""
             self.notes.assume(statement.at.line, f"this choice depends on {names}", option)
-            subject = subject.guess
-        chosen: Block | None = None
-        for values, block in statement.cases:
-            if chosen is None and any(self.same(subject, self.value(value)) for value in values):
-                chosen = block
-            else:
-                self.missed(block, statement.subject)
-        self.block(statement.otherwise if chosen is None else chosen)
+        chosen = len(statement.cases)
+        for part, (values, _) in enumerate(statement.cases):
+            if any(self.same(guessed(subject), self.value(value)) for value in values):
+                chosen = part
+                break
+        if isinstance(subject, Unknown):
+            ways = tuple(
+                " or ".join(written(v) for v in values) or f"case {part}"
+                for part, (values, _) in enumerate(statement.cases, 1)
+            )
+            chosen = self.notes.decide(self.options, statement.at, 0, names, (*ways, "none of the cases"), chosen)
+        for part, (values, block) in enumerate(statement.cases):
+            if part != chosen:
+                self.missed(block, statement.subject, cases=values)
+        self.block(statement.otherwise if chosen == len(statement.cases) else statement.cases[chosen][1])
 
     def same(self, left: Value, right: Value) -> bool:
         """Return whether two values are equal; what is not known equals nothing."""

@@ -13,8 +13,8 @@ from armwright.programs.interpreter.program_tree import Module, Routine, blocks_
 from armwright.programs.interpreter.program_values import Value
 from armwright.programs.languages.program_draft import Draft
 from armwright.programs.languages.scanner import VALID, Token
-from armwright.programs.program import Program
-from armwright.programs.reading import Gap, Note, ProgramReading
+from armwright.programs.program import Duration, Program
+from armwright.programs.reading import BranchKey, Gap, Note, ProgramReading, ReadOptions, Undecided
 
 MOST_TOLD = 8  # obstacles in one message
 
@@ -70,6 +70,9 @@ class ReadingNotes:
         self.ran: dict[str, set[int]] = {}
         self.called: dict[tuple[str, str], Routine] = {}
         self.files: dict[str, None] = {module.file: None}
+        self.undecided: dict[BranchKey, Undecided] = {}
+        self.waited: set[str] = set()
+        self.left_out: list[tuple[int, int, str]] = []  # stretches that did not run, of languages without routines
 
     def message(self, text: str) -> str:
         """Return a message that names its file if it is not the program's own."""
@@ -108,6 +111,34 @@ class ReadingNotes:
         self.obstacles.setdefault((self.module.file, at.line, message), error)
         raise Obstacle(message)
 
+    def decide(
+        self, options: ReadOptions, at: Token, part: int, depends: str, ways: tuple[str, ...], guess: int
+    ) -> int:
+        """Return which way an undecided test or choice goes: as the user chose, else as guessed."""
+        key = (self.module.file, at.line, at.column, part)
+        taken = options.choose.get(key, guess)
+        self.undecided.setdefault(key, Undecided(key, depends, ways, taken))
+        return taken
+
+    def wait_of(self, options: ReadOptions, at: Token, names: tuple[str, ...], text: str) -> None:
+        """Wait for inputs as long as the user says; no time, and a note, where that is not said."""
+        told = {name.strip().lower(): seconds for name, seconds in options.waits.items()}
+        named = [name.lower() for name in names if name.lower() in told]
+        if not named:
+            option = f"--wait {names[0]}=seconds" if names else ""
+            self.assume(at.line, f"{text}: met at once; the time is a lower bound", option)
+            return
+        self.waited.update(named)
+        seconds = max(told[name] for name in named)
+        self.assume(at.line, f"{text}: met after {seconds:g} s, as told")
+        self.draft.add(at, kind="wait", target=None, speed=self.draft.cursor.located(at, Duration, seconds))
+
+    def check_waits(self, options: ReadOptions) -> None:
+        """Tell of waits that the user named and that no reached line has."""
+        for name in options.waits:
+            if name.strip().lower() not in self.waited:
+                self.note(0, f"--wait {name}: nothing that was reached waits for it")
+
     def ran_line(self, line: int) -> None:
         """Remember that a line was reached."""
         self.ran.setdefault(self.module.file, set()).add(line)
@@ -139,7 +170,7 @@ class ReadingNotes:
         for routine in self.called.values():
             if routine.module is self.main:
                 self._idle(routine.body, ran, found)
-        return tuple(sorted(set(found)))
+        return tuple(sorted({*found, *self.left_out}))
 
     def _idle(self, block: Value, ran: set[int], found: list[tuple[int, int, str]]) -> None:
         first = last = 0
@@ -189,6 +220,7 @@ class ReadingNotes:
             not_run=not_run,
             files=tuple(self.files),
             entry=entry,
+            undecided=tuple(self.undecided.values()),
             routines=tuple(routine.at.text for module in modules for routine in module.routines.values()),
         )
         return self.draft.finish(reading)

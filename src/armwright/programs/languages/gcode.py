@@ -63,7 +63,7 @@ class GcodeReader(GcodeQuick):
     def __init__(self, text: str, file: str, options: ReadOptions) -> None:
         """Begin at the first line."""
         super().__init__(text, file, options)
-        self.blocks: dict[str, list[Block | None]] = {}
+        self.blocks: dict[str, dict[int, Block]] = {}
         self.loops: dict[tuple[str, int], float] = {}
         self.passed: dict[tuple[str, int], int] = {}
         self.taken: dict[tuple[str, int], int] = {}
@@ -77,13 +77,16 @@ class GcodeReader(GcodeQuick):
             self.run(0)
         self.notes.module = self.notes.main
         self.notes.note(1, "targets are places of the arm's own tool frame, or of --tool; G-code names no tool")
+        self.notes.check_waits(self.options)
         return self.notes.finish("", [self.notes.main])
 
     def block(self, index: int) -> Block:
         """Return a line's block."""
         module = self.notes.module
-        blocks = self.blocks.setdefault(module.file, [None] * len(module.lines))
-        found = blocks[index]
+        blocks = self.blocks.get(module.file)
+        if blocks is None:
+            blocks = self.blocks[module.file] = {}
+        found = blocks.get(index)
         if found is None:
             raw = module.lines[index]
             if COMMANDS.match(raw) and self.dialect.name == "grbl":
@@ -234,12 +237,14 @@ class GcodeReader(GcodeQuick):
 
     # --- flow ---------------------------------------------------------------------------------------------------------
 
-    def test(self, node: Node, at: Token) -> bool:
+    def test(self, node: Node, at: Token, *, branch: bool = True) -> bool:
         """Return the answer of a test; an unknown one takes its guess, with a note."""
         value = self.value(node, at)
         if isinstance(value, Unknown):
             names = ", ".join(value.names)
             taken = bool(guessed(value))
+            if branch:
+                taken = bool(self.notes.decide(self.options, at, 0, names, ("false", "true"), int(taken)))
             option = f"--input {value.names[0]}=…" if value.names else ""
             self.notes.assume(at.line, f"this test depends on {names}: taken as {str(taken).lower()}", option)
             return taken
@@ -256,7 +261,7 @@ class GcodeReader(GcodeQuick):
         if kind == "goto":
             return self.jump(arguments, at, index)
         if kind == "while":
-            if self.test(arguments[0], at) and self.may_repeat(index, at):
+            if self.test(arguments[0], at, branch=False) and self.may_repeat(index, at):
                 return index + 1
             return self.find(index, (("end", label),), at) + 1
         if kind == "end":
@@ -333,8 +338,9 @@ class GcodeReader(GcodeQuick):
         elif kind == "owhile":
             closing = self.loop_pair(index, label, at)
             if closing < index:  # the end of do … while
-                return closing + 1 if self.test(arguments[0], at) and self.may_repeat(closing, at) else index + 1
-            going = self.test(arguments[0], at) and self.may_repeat(index, at)
+                again = self.test(arguments[0], at, branch=False) and self.may_repeat(closing, at)
+                return closing + 1 if again else index + 1
+            going = self.test(arguments[0], at, branch=False) and self.may_repeat(index, at)
             return index + 1 if going else closing + 1
         elif kind == "oendwhile":
             return self.back(index, ("owhile", label), at)
@@ -376,9 +382,7 @@ class GcodeReader(GcodeQuick):
             flow = self.block(index).flow
             assert flow is not None
             if index > first:
-                self.notes.note(
-                    first + 1, f"lines {first + 1} to {index} did not run; they need line {at.line} to hold"
-                )
+                self.notes.left_out.append((first + 1, index, f"line {at.line} to hold"))
             if flow[0] != "oelseif":
                 break
             if not flow[2]:

@@ -35,17 +35,20 @@ class ArcShape:
     turn: float
     plane: str
 
-    def at(self, share: float) -> Array:
-        """Return the point (3,) after a share of the arc: radius and height change evenly."""
+    def at(self, *shares: float) -> list[Array]:
+        """Return the points (3,) after shares of the arc: radius and height change evenly."""
         u, v, w = PLANES[self.plane]
-        first = math.atan2(self.p[v] - self.centre[v], self.p[u] - self.centre[u])
-        radii = [math.hypot(x[u] - self.centre[u], x[v] - self.centre[v]) for x in (self.p, self.q)]
-        radius = radii[0] + share * (radii[1] - radii[0])
-        angle = first + share * self.turn
-        point = np.array(self.p)
-        point[u], point[v] = self.centre[u] + radius * math.cos(angle), self.centre[v] + radius * math.sin(angle)
-        point[w] = self.p[w] + share * (self.q[w] - self.p[w])
-        return point
+        p, q, centre = self.p.tolist(), self.q.tolist(), self.centre.tolist()
+        first = math.atan2(p[v] - centre[v], p[u] - centre[u])
+        r0, r1 = (math.hypot(x[u] - centre[u], x[v] - centre[v]) for x in (p, q))
+        found = []
+        for share in shares:
+            radius, angle = r0 + share * (r1 - r0), first + share * self.turn
+            point = [0.0, 0.0, 0.0]
+            point[u], point[v] = centre[u] + radius * math.cos(angle), centre[v] + radius * math.sin(angle)
+            point[w] = p[w] + share * (q[w] - p[w])
+            found.append(np.array(point))
+        return found
 
     @property
     def rise(self) -> float:
@@ -63,13 +66,15 @@ class ArcShape:
         """Return via, target and angle of the moves that make the arc."""
         if abs(self.rise) <= ARC_PLANE_TOLERANCE:
             if abs(self.turn) > 2.0 * math.pi - 1e-9:
-                return [(self.at(1.0 / 3.0 * _one(self.turn)), self.at(2.0 / 3.0 * _one(self.turn)), abs(self.turn))]
-            return [(self.at(0.5), np.array(self.q), None)]
+                via, end = self.at(1.0 / 3.0 * _one(self.turn), 2.0 / 3.0 * _one(self.turn))
+                return [(via, end, abs(self.turn))]
+            return [(self.at(0.5)[0], np.array(self.q), None)]
         slope = abs(self.rise) / (self.radius * abs(self.turn))
         half = min(0.5 * WIDEST_PIECE, math.sqrt(1.5 * HELIX_CORNER / slope))
         count = math.ceil(abs(self.turn) / (2.0 * half))
-        ends = [self.at((k + 1) / count) for k in range(count - 1)] + [np.array(self.q)]
-        return [(self.at((k + 0.5) / count), end, None) for k, end in enumerate(ends)]
+        ends = [*self.at(*((k + 1) / count for k in range(count - 1))), np.array(self.q)]
+        middles = self.at(*((k + 0.5) / count for k in range(count)))
+        return [(middle, end, None) for middle, end in zip(middles, ends, strict=True)]
 
 
 def _one(turn: float) -> float:

@@ -22,13 +22,13 @@ from armwright.programs.languages.program_draft import MM
 from armwright.programs.languages.scanner import Token
 from armwright.programs.reading import ReadOptions
 from armwright.robot.parts import frozen_pose
-from armwright.spatial import apply, inverse, pose
+from armwright.spatial import apply, inverse
 from armwright.types import Array
 
 INCH = 25.4
 AXES = "XYZ"
 SYSTEMS = ("G54", "G55", "G56", "G57", "G58", "G59", "G59.1", "G59.2", "G59.3")
-ZERO = (0.0, 0.0, 0.0)
+UNTURNED = np.eye(4)
 
 
 class GcodeAxes:
@@ -53,6 +53,7 @@ class GcodeAxes:
         self.local = dict.fromkeys(AXES, 0.0)  # G52
         self.part: Array = np.eye(4) if options.part is None else np.asarray(options.part)
         self.tilt: Array = np.eye(4)
+        self.eye: Array = np.eye(3)
         self._frame: Array | None = None
         self.shared: dict[str, Value] = {}
         self.scopes: list[dict[str, Value]] = [{}]
@@ -246,4 +247,8 @@ class GcodeAxes:
 
     def located(self, p: Array, R: Array) -> Array:
         """Return a pose (4, 4)."""
-        return np.asarray(pose(R, p))
+        T = UNTURNED.copy()
+        if R is not self.eye:
+            T[:3, :3] = R
+        T[:3, 3] = p
+        return T

@@ -77,7 +77,9 @@ class GcodeBlocks(GcodeCycles):
         ]
         plain = not any(name[0] == "G" for name in codes)
         for name, place in codes.items():
-            if name in PAUSES:
+            if name in PAUSES and name.lower() in (told.strip().lower() for told in self.options.waits):
+                self.notes.wait_of(self.options, place, (name,), f"{name} stops for a person")
+            elif name in PAUSES:
                 self.notes.assume(
                     place.line, f"{name} stops for a person: the program goes on, and that time is left out"
                 )

@@ -24,6 +24,7 @@ from armwright.types import Array
 
 TURNING = "ABC"
 FURTHER = "UVW"
+NOWHERE = np.zeros(3)
 Words = dict[str, Word]
 
 
@@ -42,7 +43,6 @@ class GcodeMoves(GcodeAxes):
         letters = {sign for line in self.notes.main.lines for sign in "ABC" if _names(line, sign)}
         self.oriented = letters == set("ABC")
         self.rotation = _tool_rotation(options)
-        self.eye: Array = np.eye(3)
         if "f" in self.shared:
             self.feed = float(self.shared["f"]) / 1000.0 / 60.0
 
@@ -181,6 +181,8 @@ class GcodeMoves(GcodeAxes):
 
     def free_part(self, start: Array) -> Array:
         """Return `start` (3,) in the free axes, zero in the others."""
+        if not self.free:
+            return NOWHERE
         return np.array([start[k] if axis in self.free else 0.0 for k, axis in enumerate(AXES)])
 
     def free_marks(self) -> tuple[bool, bool, bool]:
@@ -189,8 +191,8 @@ class GcodeMoves(GcodeAxes):
             self.notes.assume(
                 self.last_line, "axes that were not named yet stay where the arm stands at first", "--start"
             )
-        x, y, z = (axis in self.free for axis in AXES)
-        return x, y, z
+            return "X" in self.free, "Y" in self.free, "Z" in self.free
+        return False, False, False
 
     last_line = 0
 

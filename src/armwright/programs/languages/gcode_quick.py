@@ -45,9 +45,8 @@ class GcodeQuick(GcodeBlocks):
             and self.feed is not None
             and self.feed_mode == "G94"
             and self.unit is not None
-            and not (self.free or self.lost or self.radius_side or self.turned)
+            and not (self.lost or self.radius_side or self.turned)
             and self.system in self.systems
-            and {"X", "Y", "Z"} <= self.seen
         )
         if self.plain and self.feed is not None:
             if self.rotation is not None:
@@ -72,6 +71,8 @@ class GcodeQuick(GcodeBlocks):
         for axis in "XYZ":
             text = words.get(axis)
             if text is not None:
+                if axis in self.free:
+                    return False
                 moved = True
                 amount = float(text) / self.unit
                 place[axis] = amount + self.offset(axis) if self.absolute else place[axis] + amount
@@ -90,13 +91,17 @@ class GcodeQuick(GcodeBlocks):
         if len(moves) >= MAX_MOVES:
             return False
         T = self.template.copy()
-        T[:3, 3] = place["X"], place["Y"], place["Z"]
+        if self.free:
+            self.last_line = line
+            T[:3, 3] = [0.0 if axis in self.free else place[axis] for axis in "XYZ"]  # free axes keep what they have
+        else:
+            T[:3, 3] = place["X"], place["Y"], place["Z"]
         rapid = motion == "G0" and not self.dialect.one_command
         oriented = self.rotation is not None
         moves.append(
             Move(
                 "joint" if rapid else "line",
-                Pose(T, oriented=oriented),
+                Pose(T, oriented=oriented, free=self.free_marks()),
                 RAPID if rapid else self.rate,
                 blend=self.blend,
                 orientation="slerp" if oriented else "fixed",

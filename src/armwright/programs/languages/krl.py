@@ -230,4 +230,5 @@ class KrlReader(KrlMoves):
         moves = self.notes.draft.moves
         if any(move.T_flange_tool is None for move in moves):
             self.notes.note(1, "no $TOOL is set: targets are places of the arm's own tool frame")
+        self.notes.check_waits(self.options)
         return self.notes.finish(routine.at.text, self.modules)

@@ -334,7 +334,7 @@ class KrlSettings(KrlValues):
             value = self.value(argument.value)
             if isinstance(value, Unknown):
                 names = ", ".join(value.names) or value.reason
-                self.notes.assume(at.line, f"WAIT FOR {names}: met at once; the time is a lower bound")
+                self.notes.wait_of(self.options, at, value.names, f"WAIT FOR {names}")
                 self.met(argument.value, True)
             return
         value = self.value(argument.value)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MAX_MOVES = 100_000
 MAX_STEPS = 100_000  # statements carried out, loops included
 FARTHEST_POSITION = 100.0  # m; far beyond the reach of any arm
+NEAR_DISTANCE = 0.01  # m; targets of a whole program that all lie so near suggest metres where millimetres are read
 MOST_TURNS = 4.0  # of a joint; more suggests degrees where radians are meant
 MM, DEG, PERCENT = 1000.0, math.pi / 180.0, 100.0  # lengths and shares are divided by these: 350 mm is 0.35 m
 
@@ -70,7 +71,7 @@ class Draft:
     def check_units(self, target: Target | None, at: Token) -> None:
         """Refuse targets that are so far away that another unit must have been meant."""
         if isinstance(target, Pose):
-            distance = float(np.abs(target.T[:3, 3]).max())
+            distance = max(map(abs, target.T[:3, 3].tolist()))
             if distance > FARTHEST_POSITION:
                 self.cursor.fail(
                     f"a target {distance:.4g} m away: millimetres where metres are meant?",
@@ -85,14 +86,26 @@ class Draft:
                 valid=f"joints within {MOST_TURNS:g} turns; {self.language} counts in {UNITS[self.language]}",
             )
 
+    def all_near(self) -> bool:
+        """Return whether there are targets in the arm's base, and all of them lie within `NEAR_DISTANCE` of it."""
+        at_base: dict[int, bool] = {}  # moves share their frames
+        found = False
+        for move in self.moves:
+            if isinstance(move.target, Pose):
+                frame = move.T_base_frame
+                if id(frame) not in at_base:
+                    at_base[id(frame)] = np.array_equal(frame, np.eye(4))
+                if at_base[id(frame)]:
+                    found = True
+                    if not max(map(abs, move.target.T[:3, 3].tolist())) < NEAR_DISTANCE:
+                        return False
+        return found
+
     def finish(self, reading: ProgramReading | None = None) -> Program:
         """Return the program; one without a move is an error unless it is told how far it was read."""
         if reading is None and not any(move.kind != "wait" for move in self.moves):
             raise ProgramError("the program moves nowhere", file=self.cursor.file, valid="at least one move")
-        poses = [
-            m.target for m in self.moves if isinstance(m.target, Pose) and np.array_equal(m.T_base_frame, np.eye(4))
-        ]
-        if poses and max(float(np.abs(target.T[:3, 3]).max()) for target in poses) < 0.01:
+        if self.all_near():
             self.note(
                 self.moves[0].line,
                 f"all targets lie within 10 mm of the base: {self.language} counts in "

@@ -136,4 +136,5 @@ class RapidReader(RapidMoves):
         self.frame = CallFrame(routine.module, None)
         self.start(routine)
         self.tell_misspelt()
+        self.notes.check_waits(self.options)
         return self.notes.finish(routine.at.text, self.modules)

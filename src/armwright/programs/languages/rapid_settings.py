@@ -223,7 +223,7 @@ class RapidSettings(RapidValues):
         if len(placed) < 2:
             return
         name, value = placed[0].at, self.value(placed[-1].value)
-        self.notes.assume(at.line, f"{at.text} {name.text}: met at once; the time is a lower bound")
+        self.notes.wait_of(self.options, at, (name.text,), f"{at.text} {name.text}")
         if isinstance(placed[0].value, tree.Name) and not isinstance(value, Unknown):
             self.outputs[name.key] = value
             self.inputs.pop(name.key, None)
@@ -236,7 +236,7 @@ class RapidSettings(RapidValues):
         value = self.value(placed[-1].value)
         if isinstance(value, Unknown):
             names = ", ".join(value.names) or value.reason
-            self.notes.assume(at.line, f"{at.text} {names}: met at once; the time is a lower bound")
+            self.notes.wait_of(self.options, at, value.names, f"{at.text} {names}")
             self.met(placed[-1].value)
 
     def met(self, node: Node) -> None:
