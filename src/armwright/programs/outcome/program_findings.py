@@ -155,7 +155,7 @@ def coverage(outcome: ProgramRun) -> tuple[str, ...]:
         count = sum(move.kind != "wait" for move in program.moves)
         return (f"All {count} moves of the program were read.",)
     whole = f"All {reading.reached} moves that the program reaches are known."
-    checked = checked_moves(program)
+    checked = checked_moves(outcome.plan)
     some = f"{reading.known} of {reading.reached} moves are known"
     some += f", {checked} are checked: to the others the way is not known." if checked < reading.known else "."
     said = [whole if not reading.gaps else some]
