@@ -15,6 +15,7 @@ from armwright.programs.program_samples import SAMPLES, sample_bytes
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_every_sample_can_be_planned_for_its_arm(tmp_path):
     for name, sample in SAMPLES.items():
         (tmp_path / name).write_bytes(sample_bytes(name))
