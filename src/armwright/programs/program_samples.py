@@ -27,7 +27,6 @@ SAMPLES: dict[str, Sample] = {
     "irb140_weld.mod": Sample("irb140", "a weld along a plate, RAPID"),
     "lola15dd.irl": Sample("rl15", "the path of document 001, L-IRL"),
     "lola15dd.src": Sample("rl15", "the path of document 001, KRL"),
-    "lola15dd.ngc": Sample("rl15", "the path of document 001, G-code"),
 }
 
 

@@ -128,7 +128,7 @@ def worst_of(outcome: ProgramRun) -> tuple[WorstPlace, ...]:
 
 
 def assumptions(outcome: ProgramRun) -> tuple[Assumption, ...]:
-    """Return what was assumed by reader and planner, each with the option that changes it."""
+    """Return what was assumed by reader and planner; what an option changes first, each with that option."""
     program, plan = outcome.program, outcome.plan
     read = program.notes if program.reading is None else program.reading.assumed
     planned = [note for note in plan.notes if note not in program.notes]
@@ -138,7 +138,7 @@ def assumptions(outcome: ProgramRun) -> tuple[Assumption, ...]:
         found.append(Assumption(0, "no move names a tool: its point is the flange", "--tool"))
     if all(move.payload is None for move in moves):
         found.append(Assumption(0, "no move names a load: nothing is carried", "--payload"))
-    return tuple(dict.fromkeys(found))
+    return tuple(sorted(dict.fromkeys(found), key=lambda row: not row.option))
 
 
 def _assumption(program: Program, note: Note) -> Assumption:
