@@ -283,3 +283,11 @@ def test_rotations_between_conventions():
 def test_a_misspelt_call_names_the_function_that_was_meant():
     program = aw.read_program(f"def prog():\n  def Pick():\n    movej({Q})\n  end\n  Pik()\nend\n", "urscript")
     assert "did you mean 'Pick' of line 2?" in program.reading.unread[0].message
+
+
+def test_a_loop_that_only_waits_makes_one_pass():
+    program = aw.read_program(
+        src("  while True:\n    sleep(0.1)\n    if force() > 5:\n      break\n    end\n  end\n" + x("1"))
+    )
+    assert [m.kind for m in program.moves] == ["wait", "line"]
+    assert any("this loop waits for" in note.message for note in program.reading.assumed)
