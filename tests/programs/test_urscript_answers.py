@@ -236,6 +236,7 @@ REFUSED = [
     ("  movec(p[1, 0, 0, 0, 0, 0], p[1, 1, 0, 0, 0, 0], mode=4)\n", "no mode 4"),
     ("  l = [1]\n  l[1] = 2\n", "no item 1"),
     ("  prog()\n", "more than 40 deep"),
+    ("  def g(a=1, b):\n    return a\n  end\n  g(2)\n", "g lacks 'b'"),
     ("  thread t():\n    movej([0, 0, 0, 0, 0, 0])\n  end\n  run t()\n", "thread 't' moves the arm"),
 ]
 
@@ -277,3 +278,16 @@ def test_templates_are_refused():
 def test_rotations_between_conventions():
     yaw = moves("  r = rpy2rotvec([0, 0, d2r(90)])\n  movel(p[1, 0, 0, r[0], r[1], r[2]])\n")[0]
     assert np.allclose(yaw.target.T[:3, 0], [0, 1, 0]) and math.isclose(yaw.target.T[0, 3], 1.0)
+
+
+def test_a_misspelt_call_names_the_function_that_was_meant():
+    program = aw.read_program(f"def prog():\n  def Pick():\n    movej({Q})\n  end\n  Pik()\nend\n", "urscript")
+    assert "did you mean 'Pick' of line 2?" in program.reading.unread[0].message
+
+
+def test_a_loop_that_only_waits_makes_one_pass():
+    program = aw.read_program(
+        src("  while True:\n    sleep(0.1)\n    if force() > 5:\n      break\n    end\n  end\n" + x("1"))
+    )
+    assert [m.kind for m in program.moves] == ["wait", "line"]
+    assert any("this loop waits for" in note.message for note in program.reading.assumed)

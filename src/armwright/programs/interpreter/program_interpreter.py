@@ -304,7 +304,8 @@ class Interpreter(TreeRoutines):
             known = self.loop_test(statement, passes, at_end=False)
             if known is False:
                 break
-            before, moves = self.changes, len(self.notes.draft.moves) + len(self.notes.gaps)
+            before, gaps = self.changes, len(self.notes.gaps)
+            moves = len(self.notes.draft.moves) + gaps
             state = self.seen(names)
             if not self.loop_body(statement.body):
                 return
@@ -314,6 +315,8 @@ class Interpreter(TreeRoutines):
             if known is None and not statement.until:
                 continue  # decided again: still unknown means that one pass was enough
             still = self.changes == before and len(self.notes.draft.moves) + len(self.notes.gaps) == moves
+            if leaves and not still and self.changes == before and len(self.notes.gaps) == gaps:
+                still = all(move.kind == "wait" for move in self.notes.draft.moves[moves - gaps :])  # it only waits
             if still:
                 if statement.test is not None:
                     what = ", ".join(names) or "something outside"

@@ -216,7 +216,7 @@ class TreeRoutines(TreeValues):
     def missing(self, at: Token) -> None:
         """Skip a routine that no file has."""
         said = f"{at.text} is in none of the files and is skipped; it may move the arm"
-        own = {key: r for module in reversed(self.modules) for key, r in module.routines.items()}
+        own = {key.lower(): r for module in reversed(self.modules) for key, r in module.routines.items()}
         like = near(at.key, own, 0.6)
         self.notes.skip(
             at, said + (f"; did you mean {own[like].at.text!r} of line {own[like].at.line}?" if like else "")

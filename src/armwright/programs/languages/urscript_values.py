@@ -136,8 +136,10 @@ class UrscriptValues(Interpreter):
         """Give parameters their values by place, by name, or their defaults."""
         names = [p.at.key for p in routine.parameters]
         defaults = self.script.defaults.get(routine.at.key, {})
-        given = self.sorted_arguments(at, arguments, names, len(names) - len(defaults))
+        given = self.sorted_arguments(at, arguments, names, 0)
         for name in names:
+            if name not in given and name not in defaults:
+                self.notes.obstacle(f"{at.text} lacks {name!r}", at, f"{name} = …")
             value = self.value(given[name].value if name in given else defaults[name])
             frame.cells[name] = Cell("", copied(value))
 
