@@ -284,6 +284,8 @@ REFUSED = [
     ("G1 X[1", "never closed"),
     ("o1 while [1]\nG1 X1", "never closed"),
     ("GOTO 7", "no line N7"),
+    ("N9 G1 X1\nX2 GOTO9", "stands in the line of a test or jump"),
+    ("#1=1\nF[#1EQ2]GOTO9\nN9 G1 X1", "stands in the line of a test or jump"),
     ("G1 X", "needs a number"),
     ("G4", "how long"),
     ("o1 sub\no1 call\no1 endsub\no1 call", "calls within each other"),
@@ -346,3 +348,10 @@ def test_the_short_way_does_what_the_long_way_does(monkeypatch):
             slow = GcodeReader(text, "", options).program()
         assert len(quick.moves) > 200 and quick.notes == slow.notes
         assert quick.moves == slow.moves and [m.text for m in quick.moves] == [m.text for m in slow.moves]
+
+
+@pytest.mark.parametrize("words", ["G10 L20 P1 Q0", "G64 Q150"])
+def test_words_that_mean_nothing_in_their_block_are_told(words):
+    program = aw.read_program(f"{HEAD}G1 X1\n{words}\nX2\n", "g-code")
+    line = HEAD.count("\n") + 2
+    assert any(note.line == line and "Q mean nothing" in note.message for note in program.notes)

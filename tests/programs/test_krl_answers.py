@@ -272,3 +272,14 @@ def test_what_something_outside_leads_is_never_read_whole(call):
 def test_a_routine_that_no_file_has_may_move_the_arm():
     program = aw.read_program("DEF main()\nPTP {A1 0,A2 -90,A3 90,A4 0,A5 0,A6 0}\nINIT_POS()\nEND\n", "krl")
     assert not program.reading.whole and "INIT_POS" in program.reading.unread[0].message
+
+
+@pytest.mark.parametrize("name", ["$ASYNC_AXIS", "$PAL_MODE", "$TOOL_C"])
+def test_variables_of_the_controller_are_no_misspelt_ones(name):
+    program = aw.read_program(src(f"{name}=1\n{x('1')}"), "krl")
+    assert shifts(program) == [1] and any(f"{name} is set" in note.message for note in program.notes)
+
+
+def test_misspelt_variables_of_the_controller_are_refused():
+    with pytest.raises(aw.ProgramError, match="OV_PRO"):
+        aw.read_program(src(f"$OV_PTO=50\n{x('1')}"), "krl")

@@ -254,6 +254,9 @@ class GcodeReader(GcodeQuick):
         """Carry out a word of flow; return the index of the next line."""
         assert block.flow is not None
         kind, label, arguments, at = block.flow
+        if block.words:
+            said = " ".join(word.letter for word in block.words)
+            self.obstacle(f"{said} stands in the line of a test or jump", block.words[0].at, "a line of its own for it")
         if kind == "then":
             if self.test(arguments[0], at):
                 self.assign_all(block)

@@ -184,7 +184,8 @@ class GcodeBlocks(GcodeCycles):
         """Set what G64 says: pass corners, or round them within P."""
         self.blend = Tangent()
         word = words.pop("P", None)
-        words.pop("Q", None)
+        if word is not None:  # Q alone is no tolerance
+            words.pop("Q", None)
         if word is not None:
             size = self.length(word)
             self.blend = Stop() if size == 0.0 else self.notes.draft.cursor.located(word.at, Distance, size)
@@ -254,6 +255,7 @@ class GcodeBlocks(GcodeCycles):
             raise ValueTrouble("P of G10 names a system", f"0 to {len(SYSTEMS)}")
         if "R" in words and self.number(words["R"]) != 0.0:
             raise ValueTrouble("G10 with a turned system is not followed", "G10 without R")
+        self.unused({k: word for k, word in words.items() if k not in "LPR"}, "", at)
         name = SYSTEMS[number - 1] if number else self.system
         system = dict(self.systems.get(name, dict.fromkeys(AXES, 0.0)))
         for axis in AXES:

@@ -168,16 +168,17 @@ class GcodeMoves(GcodeAxes):
 
     def target(self, p: Array, start: Array) -> Pose:
         """Return the pose of a place (3,) [m]; free axes count from `start` (3,)."""
-        R, oriented = self.eye, False
+        R, oriented = self.orientation()
+        return Pose(self.located(p - self.free_part(start), R), oriented=oriented, free=self.free_marks())
+
+    def orientation(self) -> tuple[Array, bool]:
+        """Return the tool's rotation (3, 3), and whether it is said; the identity stands for one that is not."""
         if self.oriented and self.turned:
             missing = [letter for letter in TURNING if letter not in self.turned]
             if missing:
                 raise ValueTrouble("an orientation needs A, B and C", "all three, or none")
-            R = rotation_from_euler(np.array([self.turned[letter] * DEG for letter in "CBA"]), "zyx")
-            oriented = True
-        elif self.rotation is not None:
-            R, oriented = self.rotation, True
-        return Pose(self.located(p - self.free_part(start), R), oriented=oriented, free=self.free_marks())
+            return rotation_from_euler(np.array([self.turned[letter] * DEG for letter in "CBA"]), "zyx"), True
+        return (self.eye, False) if self.rotation is None else (self.rotation, True)
 
     def free_part(self, start: Array) -> Array:
         """Return `start` (3,) in the free axes, zero in the others."""
@@ -231,12 +232,15 @@ class GcodeMoves(GcodeAxes):
         pieces = shape.pieces()
         if len(pieces) > 1 and isinstance(speed, Duration):
             speed = Duration(speed.seconds / len(pieces))
-        here = start
+        here, marks = start, self.free_marks()
+        R, oriented = self.orientation()  # once: a helix has many pieces
         for number, (via, end, angle) in enumerate(pieces, 1):
             blend = self.blend if number == len(pieces) else Tangent()
-            middle = Pose(self.located(via - self.free_part(here), self.eye), oriented=False, free=self.free_marks())
+            kept = self.free_part(here)
+            middle = Pose(self.located(via - kept, self.eye), oriented=False, free=marks)
+            target = Pose(self.located(end - kept, R), oriented=oriented, free=marks)
             more = {} if angle is None else {"arc_angle": angle}
-            self.add(at, "arc", self.target(end, here), speed, blend=blend, via=middle, **more)
+            self.add(at, "arc", target, speed, blend=blend, via=middle, **more)
             here = end
 
     def arc_shape(self, words: Words, motion: str, start: Array) -> ArcShape:

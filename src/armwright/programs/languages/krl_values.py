@@ -32,7 +32,7 @@ from armwright.programs.interpreter.program_values import (
 )
 from armwright.programs.interpreter.tree_parser import meant, near
 from armwright.programs.languages.krl_data import HOME, PARTS, frame_matrix, frame_record
-from armwright.programs.languages.krl_words import SYSTEM, SYSTEM_PARTS, VALUES, WITHOUT_EFFECT
+from armwright.programs.languages.krl_words import LOOK_ALIKE, SYSTEM, SYSTEM_PARTS, VALUES, WITHOUT_EFFECT
 from armwright.programs.languages.program_draft import DEG
 from armwright.programs.languages.scanner import Token
 
@@ -226,7 +226,7 @@ class KrlValues(Interpreter):
             known = [f"{first}.{p}" for p in SYSTEM_PARTS[first]]
             self.unknown_system(key, at, known)
         if base not in SYSTEM and base not in WITHOUT_EFFECT:
-            if near(base, SYSTEM, 0.75):
+            if base not in LOOK_ALIKE and near(base, SYSTEM, 0.75):
                 self.unknown_system(key, at, list(SYSTEM))
             self.notes.note(at.line, f"{base.upper()} is set, and what that does is not followed here", once=True)
         if isinstance(value, str) and base in VALUES and value not in VALUES[base]:

@@ -53,6 +53,10 @@ SYSTEM_PARTS = {
 SYSTEM: tuple[str, ...] = ("$vel", "$acc", "$apo", "$vel_axis", "$acc_axis", "$tool", "$base", "$load", "$ov_pro")
 SYSTEM += ("$ori_type", "$circ_type", "$ipo_mode", "$advance")
 """Variables of the controller that moves depend on."""
+LOOK_ALIKE = frozenset(f"{name}_c" for name in SYSTEM if name not in ("$ov_pro", "$advance"))
+LOOK_ALIKE |= {"$async_axis", "$ipr_mode", "$pal_mode", "$ov_appl", "$pro_mode0", "$pro_mode1"}
+LOOK_ALIKE |= {"$pro_move", "$vel_axis_ma", "$vel_appl"}
+"""Variables that controllers have, too, and that must not be taken for misspelt ones of `SYSTEM`."""
 VALUES = {
     "$ori_type": ("#var", "#constant", "#joint", "#ignore"),
     "$circ_type": ("#base", "#path"),
