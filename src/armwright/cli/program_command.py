@@ -35,6 +35,7 @@ from armwright.cli.option_words import (
 )
 from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, say, say_json, show_page, table
 from armwright.cli.output import tell as remark
+from armwright.cli.people_options import PeopleOptions
 from armwright.cli.program_reading import PARTIAL, GcodeOptions, ReadingOptions, reading_figures, say_nothing_moves
 from armwright.cli.simulate_command import progress
 from armwright.errors import NotSupportedError
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from armwright.programs import Program, Speed
     from armwright.programs.outcome import ProgramRun
+    from armwright.programs.outcome.people_contact import PersonContact
     from armwright.programs.program import Blend, Target
     from armwright.robot.model import Robot
 
@@ -216,13 +218,14 @@ def program(
     machining: GcodeOptions,
     cycles: CycleOptions,
     mounting: Mounting,
+    met: PeopleOptions,
     wanted: ProgramFiles,
     json: Json = False,
 ) -> None:
     """Check a robot program against what the motors can do: where, when and why they cannot follow, what would work.
 
-    Exit code 0 if they can, 1 if they cannot or the arm collides, 3 if they can as far as the program could be read, or
-    if the data of the arm cannot tell (its shapes are estimated).
+    Exit code 0 if they can, 1 if they cannot, the arm collides or --people is exceeded, 3 if they can as far as the
+    program could be read, or if the data of the arm cannot tell (its shapes are estimated).
     """
     from armwright.files import Uninterrupted
     from armwright.programs import read_program
@@ -233,7 +236,7 @@ def program(
     began = time.perf_counter()
     outcome: ProgramRun | None = None
     files: list[Path] = []
-    ending = None
+    ending, people = None, None
     try:
         with progress(f"{file.name} on {arm.name}", json) as bar:
             tell: Callable[[float], Any] = bar or (lambda _: None)
@@ -243,6 +246,7 @@ def program(
                 say_json(description(text)) if json else say_nothing_moves(text)
                 raise typer.Exit(reading.ending(text))
             outcome = run_program(arm, text, cycles.cycle, **run_options(arm, cycles, mounting))
+            people = met.contacts(outcome)
             tell(0.2)
             if csv is not None:  # first what cannot be made again without the run
                 with Uninterrupted():  # Ctrl-C waits until the file is whole
@@ -255,12 +259,12 @@ def program(
         if outcome is None:
             raise
         ending = CommandError("interrupted; the verdict stands", INTERRUPTED, kind="Interrupted", answered=json)
-    _answer(outcome, files, time.perf_counter() - began, ending, json)
+    _answer(outcome, files, time.perf_counter() - began, ending, json, people)
     if out is not None or wanted.browse:
         show_page(page_of([str(file) for file in files]), opened=wanted.browse, quiet=json)
     if ending is not None:
         raise ending
-    if outcome.clearance.collides == "yes":
+    if outcome.clearance.collides == "yes" or any(row.use > 1.0 for row in people or ()):
         raise typer.Exit(NEGATIVE)
     if outcome.answer != "feasible":
         raise typer.Exit(NEGATIVE if outcome.answer == "not feasible" else PARTIAL)
@@ -322,8 +326,17 @@ def _report(outcome: ProgramRun, out: Path, film: bool, tell: Callable[[float], 
         return []
 
 
-def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: CommandError | None, json: bool) -> None:
+def _answer(
+    outcome: ProgramRun,
+    files: list[Path],
+    took: float,
+    ending: CommandError | None,
+    json: bool,
+    people: tuple[PersonContact, ...] | None = None,
+) -> None:
     """Print what was found; of an interrupted run the verdict, which is known."""
+    from armwright.programs.outcome.people_contact import people_figures, people_words
+
     wrote = [str(file) for file in files]
     if json:
         found = (
@@ -335,6 +348,7 @@ def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: Command
             {
                 **found,
                 "read": reading_figures(outcome.program),
+                "people": None if people is None else people_figures(outcome, people),
                 "seconds": took,
                 "files": wrote,
                 "error": error_object(ending) if ending else None,
@@ -345,6 +359,8 @@ def _answer(outcome: ProgramRun, files: list[Path], took: float, ending: Command
         print_tables(outcome)
     else:
         say(outcome.verdict)
+    for words in () if people is None else people_words(outcome, people):
+        say(words)
     for file in wrote:
         say(f"wrote {file}")
     say(f"{outcome.plan.duration:.3f} s of program in {took:.3g} s, compiling included")
