@@ -10,7 +10,6 @@ import numpy as np
 from armwright.kinematics import jacobian
 from armwright.programs.motors import summarise
 from armwright.programs.outcome.program_tracking import answers
-from armwright.programs.outcome.way_words import way_figures
 from armwright.programs.program_push import pushes_in
 from armwright.recording import Recording
 from armwright.recording.signals import Signal
@@ -73,7 +72,6 @@ def figures(outcome: ProgramRun, *, works: bool = True) -> dict[str, Any]:
             for event in outcome.events
         ],
         "notes": [{"line": note.line, "message": note.message} for note in plan.notes],
-        **way_figures(outcome),
     }
     return out | {"works": _works(outcome, outcome.works)} if works else out
 
