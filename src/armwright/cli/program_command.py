@@ -37,6 +37,7 @@ from armwright.cli.option_words import (
 )
 from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, say, say_json, show_page, table
 from armwright.cli.output import tell as remark
+from armwright.cli.people_options import PeopleOptions
 from armwright.cli.program_reading import PARTIAL, GcodeOptions, ReadingOptions, say_nothing_moves
 from armwright.cli.simulate_command import progress
 from armwright.errors import NotSupportedError
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from armwright.programs import Program, Speed
     from armwright.programs.outcome import ProgramRun
+    from armwright.programs.outcome.people_contact import PersonContact
     from armwright.programs.program import Blend, Target
     from armwright.robot.model import Robot
 
@@ -220,13 +222,14 @@ def program(
     machining: GcodeOptions,
     cycles: CycleOptions,
     mounting: Mounting,
+    met: PeopleOptions,
     wanted: ProgramFiles,
     json: Json = False,
 ) -> None:
     """Check a robot program against what the motors can do: where, when and why they cannot follow, what would work.
 
-    Exit code 0 if they can, 1 if they cannot or the arm collides, 3 if they can as far as the program could be read, or
-    if the data of the arm cannot tell (its shapes are estimated).
+    Exit code 0 if they can, 1 if they cannot, the arm collides or --people is exceeded, 3 if they can as far as the
+    program could be read, or if the data of the arm cannot tell (its shapes are estimated).
     """
     from armwright.files import Uninterrupted
     from armwright.programs import read_program
@@ -239,7 +242,7 @@ def program(
     outcome: ProgramRun | None = None
     branches: BranchRows | None = None
     files: list[Path] = []
-    ending = None
+    ending, people = None, None
     try:
         with progress(f"{file.name} on {arm.name}", json) as bar:
             tell: Callable[[float], Any] = bar or (lambda _: None)
@@ -254,6 +257,7 @@ def program(
                 _nothing_moves(text, branches, json)
                 raise typer.Exit(branches.code if branches is not None else reading.ending(text))
             outcome = run_program(arm, text, cycles.cycle, **options)
+            people = met.contacts(outcome)
             tell(0.2)
             if csv is not None:  # first what cannot be made again without the run
                 with Uninterrupted():  # Ctrl-C waits until the file is whole
@@ -266,12 +270,12 @@ def program(
         if outcome is None:
             raise
         ending = CommandError("interrupted; the verdict stands", INTERRUPTED, kind="Interrupted", answered=json)
-    _answer(outcome, files, time.perf_counter() - began, ending, json, branches)
+    _answer(outcome, files, time.perf_counter() - began, ending, json, branches, people)
     if out is not None or wanted.browse:
         show_page(page_of([str(file) for file in files]), opened=wanted.browse, quiet=json)
     if ending is not None:
         raise ending
-    if outcome.clearance.collides == "yes":
+    if outcome.clearance.collides == "yes" or any(row.use > 1.0 for row in people or ()):
         raise typer.Exit(NEGATIVE)
     if branches is not None and branches.code:
         raise typer.Exit(branches.code)
@@ -352,8 +356,10 @@ def _answer(
     ending: CommandError | None,
     json: bool,
     branches: BranchRows | None,
+    people: tuple[PersonContact, ...] | None,
 ) -> None:
     """Print what was found; of an interrupted run the verdict, which is known."""
+    from armwright.programs.outcome.people_contact import people_figures, people_words
     from armwright.programs.reading_figures import reading_figures
 
     wrote = [str(file) for file in files]
@@ -368,6 +374,7 @@ def _answer(
                 **found,
                 "read": reading_figures(outcome.program),
                 "branches": None if branches is None else branches.figures(),
+                "people": None if people is None else people_figures(outcome, people),
                 "seconds": took,
                 "files": wrote,
                 "error": error_object(ending) if ending else None,
@@ -380,6 +387,8 @@ def _answer(
             branches.show()
     else:
         say(outcome.verdict)
+    for words in () if people is None else people_words(outcome, people):
+        say(words)
     for file in wrote:
         say(f"wrote {file}")
     say(f"{outcome.plan.duration:.3f} s of program in {took:.3g} s, compiling included")

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from armwright.programs.motors import Demand, MotorRun, MoveSummary, Override, Tracked, Trip
     from armwright.programs.motors.motor_limits import Basis
     from armwright.programs.motors.what_works import Needed, Sensitivity
-    from armwright.programs.outcome.way_clearance import WayClearance
-    from armwright.programs.outcome.way_margins import WayMargins
+    from armwright.programs.outcome.way_results import WayClearance, WayMargins
     from armwright.programs.program import Program
     from armwright.programs.program_plan import ProgramPlan
     from armwright.recording import Recording
@@ -346,8 +345,9 @@ class ProgramRun:
     def figures(self) -> dict[str, Any]:
         """Return everything but the cycles as plain numbers and texts, for JSON; SI units, radians."""
         from armwright.programs.outcome.program_tables import figures
+        from armwright.programs.outcome.way_words import way_figures
 
-        return figures(self)
+        return figures(self) | way_figures(self)
 
     @cached_property
     def recording(self) -> Recording:

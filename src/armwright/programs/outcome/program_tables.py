@@ -10,7 +10,6 @@ import numpy as np
 from armwright.kinematics import jacobian
 from armwright.programs.motors import summarise
 from armwright.programs.outcome.program_tracking import answers
-from armwright.programs.outcome.way_words import way_figures
 from armwright.programs.program_push import pushes_in
 from armwright.programs.reading_figures import reading_figures
 from armwright.recording import Recording
@@ -75,7 +74,6 @@ def figures(outcome: ProgramRun, *, works: bool = True) -> dict[str, Any]:
         ],
         "notes": [{"line": note.line, "message": note.message} for note in plan.notes],
         "read": reading_figures(plan.program),
-        **way_figures(outcome),
     }
     return out | {"works": _works(outcome, outcome.works)} if works else out
 

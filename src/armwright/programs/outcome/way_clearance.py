@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armwright.kinematics import fk
 from armwright.kinematics.forward import fk_all
 from armwright.planning.obstacles import contact_capsules
+from armwright.programs.outcome.way_results import NearPair, WayClearance, WayContact
 from armwright.world.arm_capsules import LinkCapsules, has_extent, link_ends
 from armwright.world.axis_gaps import axis_gaps, pair_gaps
 from armwright.world.shapes import HalfSpace
@@ -38,65 +39,6 @@ SAMPLED_POSTURES = 200  # random postures that tell which parts always overlap
 MERGED_LOOKS = 8  # looks without contact that still belong to one contact
 NEAREST_PAIRS = 3
 TOOL = "the tool"
-Collides = Literal["yes", "may", "no", "not checked"]
-
-
-@dataclass(frozen=True, slots=True)
-class NearPair:
-    """Where two things are nearest: distance [m] (below 0 they overlap), time [s], index of the move."""
-
-    part: str
-    other: str
-    distance: float
-    time: float
-    move: int
-
-
-@dataclass(frozen=True, slots=True)
-class WayContact:
-    """Two things that overlap for a while.
-
-    Attributes:
-        part, other: their names.
-        sure: whether they overlap even with half of the estimated radii.
-        start, end, worst: times [s]; the last of the largest depth.
-        depth: largest overlap [m]. move: index of the move at `worst`.
-    """
-
-    part: str
-    other: str
-    sure: bool
-    start: float
-    end: float
-    worst: float
-    depth: float
-    move: int
-
-
-@dataclass(frozen=True, slots=True)
-class WayClearance:
-    """What the arm comes near along its way.
-
-    Attributes:
-        checked: against what: "the floor", "its own body", "world NAME".
-        unchecked: what was not, and why, in sentences.
-        closest: the nearest pairs, nearest first, at most `NEAREST_PAIRS`.
-        contacts: overlaps, in order of time.
-        looks: postures that were looked at.
-    """
-
-    checked: tuple[str, ...]
-    unchecked: tuple[str, ...]
-    closest: tuple[NearPair, ...]
-    contacts: tuple[WayContact, ...]
-    looks: int
-
-    @property
-    def collides(self) -> Collides:
-        """Return the answer: for sure, perhaps (within the estimated radii), not, or nothing was checked."""
-        if not self.checked:
-            return "not checked"
-        return "yes" if any(c.sure for c in self.contacts) else "may" if self.contacts else "no"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

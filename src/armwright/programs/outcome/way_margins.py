@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,44 +10,12 @@ import numpy as np
 from armwright.kinematics import fk
 from armwright.kinematics.extent import full_rank, weighed_jacobian
 from armwright.kinematics.forward import fk_all
+from armwright.programs.outcome.way_results import WayMargin, WayMargins
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import ProgramRun
     from armwright.robot.model import Robot
     from armwright.types import Array
-
-
-@dataclass(frozen=True, slots=True)
-class WayMargin:
-    """The smallest value of something along the way, with its time [s] and the index of the move.
-
-    Attributes:
-        what: a joint's name, "singular" or "reach".
-        value: distance from the end of a joint's range [rad, m]; smallest singular value of the tool's Jacobian with
-            metres divided by half the arm's reach [-], in moves of the tool if there are any (joint moves may pass
-            singular postures); what is left of the stretched length from the second joint to the arm's tool frame [m].
-        share: of the joint's range, of the largest singular value, or of the reach.
-    """
-
-    what: str
-    value: float
-    share: float
-    time: float
-    move: int
-
-
-@dataclass(frozen=True, slots=True)
-class WayMargins:
-    """Margins of every joint with two ends, of singular postures and of the reach; None where there is none."""
-
-    joints: tuple[WayMargin, ...]
-    singular: WayMargin | None
-    reach: WayMargin | None
-
-    @property
-    def joint(self) -> WayMargin | None:
-        """Return the joint that comes nearest to its end, as a share of its range."""
-        return min(self.joints, key=lambda row: row.share, default=None)
 
 
 def margins_of(outcome: ProgramRun) -> WayMargins:

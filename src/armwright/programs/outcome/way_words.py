@@ -10,8 +10,7 @@ from armwright.programs.outcome.way_clearance import SURE_SHARE
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import ProgramRun
-    from armwright.programs.outcome.way_clearance import WayContact
-    from armwright.programs.outcome.way_margins import WayMargin
+    from armwright.programs.outcome.way_results import WayContact, WayMargin
 
 SHAPES = "shapes are estimated from joints and inertia"
 NEAR_HEADS = ("part", "comes near", "distance [mm]", "at [s]", "move")
