@@ -38,7 +38,7 @@ from armwright.cli.option_words import (
 from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, say, say_json, show_page, table
 from armwright.cli.output import tell as remark
 from armwright.cli.people_options import PeopleOptions
-from armwright.cli.program_reading import PARTIAL, GcodeOptions, ReadingOptions, say_nothing_moves
+from armwright.cli.program_reading import PARTIAL, GcodeOptions, say_nothing_moves
 from armwright.cli.simulate_command import progress
 from armwright.errors import NotSupportedError
 
@@ -218,8 +218,7 @@ def program(
     *,
     file: ProgramFile,
     arm: Robot,
-    reading: ReadingOptions,
-    machining: GcodeOptions,
+    reading: GcodeOptions,
     cycles: CycleOptions,
     mounting: Mounting,
     met: PeopleOptions,
@@ -246,7 +245,7 @@ def program(
     try:
         with progress(f"{file.name} on {arm.name}", json) as bar:
             tell: Callable[[float], Any] = bar or (lambda _: None)
-            told = {**reading.said(), **machining.said()}
+            told = reading.said()
             text = read_program(file, reading.language, **told)
             tell(0.05)
             options = run_options(arm, cycles, mounting)

@@ -78,8 +78,8 @@ class ReadingOptions:
 
 
 @dataclass(frozen=True)
-class GcodeOptions:
-    """What G-code does not say about itself."""
+class GcodeOptions(ReadingOptions):
+    """How a program is read, with what G-code does not say about itself."""
 
     dialect: Annotated[
         str | None, typer.Option("--dialect", metavar="NAME", help="Of G-code: linuxcnc, grbl, marlin or fanuc.")
@@ -108,7 +108,7 @@ class GcodeOptions:
             "machine_home": _numbers(self.machine_home, "--machine-home"),
             "machine_frame": _frame(self.machine_frame, "--machine-frame"),
         }
-        return {name: value for name, value in told.items() if value is not None}
+        return super().said() | {name: value for name, value in told.items() if value is not None}
 
 
 def _numbers(text: str | None, option: str) -> list[float] | None:

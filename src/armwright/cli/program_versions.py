@@ -10,10 +10,10 @@ import typer
 
 from armwright.cli.failures import fail
 from armwright.cli.option_groups import arm_command
-from armwright.cli.option_words import Json, LanguageName, out_option, robot_option
+from armwright.cli.option_words import Json, out_option, robot_option
 from armwright.cli.output import NEGATIVE, say, say_json
 from armwright.cli.program_command import CycleOptions, Mounting, run_options
-from armwright.cli.program_reading import MOST_SHOWN, GcodeOptions, ReadingOptions
+from armwright.cli.program_reading import MOST_SHOWN, GcodeOptions
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.version_comparison import VersionComparison
@@ -26,9 +26,7 @@ def compare_programs(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="The old version of a robot program.")],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="The new version.")],
     arm: Robot,
-    language: LanguageName = None,
-    reading: ReadingOptions,
-    machining: GcodeOptions,
+    reading: GcodeOptions,
     cycles: CycleOptions,
     mounting: Mounting,
     out: Annotated[Path | None, out_option("FILE.html", "Report, one page.")] = None,
@@ -51,7 +49,7 @@ def compare_programs(
         fail(f"{out}: expected a name that ends in .html, in a folder that exists")
     options = run_options(arm, cycles, mounting)
     runs = [
-        run_program(arm, read_program(file, language, **reading.said(), **machining.said()), cycles.cycle, **options)
+        run_program(arm, read_program(file, reading.language, **reading.said()), cycles.cycle, **options)
         for file in (before, after)
     ]
     found = compare_versions(*runs)
