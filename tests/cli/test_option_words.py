@@ -72,7 +72,10 @@ def options(name, info):
         yield Word(name, spelled.split("/")[0], str(kind).replace(" | None", ""), word.metavar or "", word.help)
 
 
-OTHER_MEANING = {("identify", "--load")}  # which log carries a load; elsewhere: whether an unknown load is estimated
+OTHER_MEANING = {
+    ("identify", "--load"),  # which log carries a load; elsewhere: whether an unknown load is estimated
+    ("lab move", "--wait"),  # seconds between commands; elsewhere: how long a program waits for an input
+}
 EVERY = [word for name, info in callbacks() for word in options(name, info)]
 
 
@@ -96,7 +99,7 @@ def test_the_words_that_the_documentation_lists_are_written_as_it_says():
 
 def test_every_command_takes_json_and_no_help_shows_an_old_spelling():
     names = {word.command for word in EVERY}
-    assert {word.command for word in EVERY if word.name == "--json"} == names and len(names) == 34
+    assert {word.command for word in EVERY if word.name == "--json"} == names and len(names) == 35
     for command, renamed in RENAMED.items():
         now = {word.name for word in EVERY if word.command == command}
         assert now and not set(renamed) & now, command

@@ -24,7 +24,9 @@ def test_every_sample_can_be_planned_for_its_arm(tmp_path):
 
 
 def test_samples_are_carried_by_the_package():
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]
     (source,) = (source for source, place in wheel["force-include"].items() if place == "armwright/programs/samples")
     assert set(SAMPLES) <= {path.name for path in (ROOT / source).iterdir()}
 

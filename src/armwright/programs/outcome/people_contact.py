@@ -129,7 +129,6 @@ def people_contacts(
     known = bool((outcome.robot.actuators.rotor_inertia > 0.0).all())
     mass = reflected if known else np.maximum(reflected, rule)
     moves, time = outcome.demand.moves, outcome.plan.cycle * np.arange(outcome.demand.cycles)
-    first = moves != moves[0] if outcome.approach else np.ones(len(moves), dtype=bool)
     cases = [
         (limit.region, clamped, limit.bound(area) * (1.0 if clamped else BODY_REGIONS[limit.region].transient))
         for limit in limits
@@ -137,7 +136,7 @@ def people_contacts(
     ]
     uses = np.array([contact_force(speed, mass, BODY_REGIONS[r], clamped=c) / bound for r, c, bound in cases])
     out = []
-    for move in np.unique(moves[first]).tolist():
+    for move in np.unique(moves).tolist():
         rows = np.flatnonzero(moves == move)
         if not speed[rows].max() > STILL_SPEED:
             continue

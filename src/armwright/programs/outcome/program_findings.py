@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from armwright.programs.gaps import checked_moves
 from armwright.programs.outcome.program_certainty import certainty_of
 from armwright.programs.outcome.program_tracking import tracking_words
-from armwright.programs.outcome.program_words import event_words, place_words
+from armwright.programs.outcome.program_words import event_words, place_words, verdict
+from armwright.programs.outcome.way_words import clearance_words
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import MotorEvent, ProgramRun
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 MOST_WORST = 3
 """Places on the first screen; the table below has all of them."""
 OPTION = re.compile(r"^(?P<said>.*); (?P<option>--.+) says otherwise$", re.DOTALL)
-AT_FIRST = re.compile(r"\bat first\b|\bstart(s|ed|ing)?\b")
+AT_FIRST = re.compile(r"\bat first\b|\bstart(s|ed|ing)?\b")  # of the note of `program_start.standing_at`
 
 
 class WorstPlace(NamedTuple):
@@ -66,6 +67,8 @@ def headline(outcome: ProgramRun) -> str:
     answer, reading = outcome.answer, outcome.program.reading
     said = {"feasible": "Feasible", "not feasible": "Not feasible", "cannot be told": "Cannot be told with these data"}
     words = "Speeds kept, torques not decided" if answer == "feasible" and outcome.basis == "speeds" else said[answer]
+    if outcome.clearance.collides == "yes":
+        words = f"Collides; {words[:1].lower()}{words[1:]}"
     if reading is None or reading.whole:
         return words
     return f"{words} as far as read: {checked_moves(outcome.plan)} of {reading.reached} moves"
@@ -81,7 +84,7 @@ def answer_words(outcome: ProgramRun) -> tuple[str, str]:
     """Return the verdict without what `headline` and `data_class` say, and apart from it what the arm does."""
     tracking, says = tracking_words(outcome), outcome.motors.drives.says
     basis = says[:1].upper() + says[1:] + "."
-    before, _, after = outcome.verdict.partition(tracking)
+    before, _, after = verdict(outcome).partition(tracking)
     decided = f"{before.strip()} {after.strip().removesuffix(basis).strip()}".strip()
     classes = certainty_of(outcome.robot, outcome.basis).words
     if classes:
@@ -90,6 +93,8 @@ def answer_words(outcome: ProgramRun) -> tuple[str, str]:
     if colon and answer.endswith(" as far as read"):
         rest = rest.partition("; ")[2] or rest
     decided = (rest[:1].upper() + rest[1:] if rest.startswith("every ") else rest) or decided
+    if outcome.clearance.collides in ("yes", "may"):
+        decided = f"{clearance_words(outcome)} {decided}"
     return folderless(outcome.program, decided), folderless(outcome.program, tracking)
 
 
@@ -144,7 +149,7 @@ def assumptions(outcome: ProgramRun) -> tuple[Assumption, ...]:
 def _assumption(program: Program, note: Note) -> Assumption:
     told = OPTION.match(note.message)
     said = told["said"] if told else note.message
-    option = told["option"] if told else "--start" if not note.line and AT_FIRST.search(said) else ""
+    option = told["option"] if told else "--start" if AT_FIRST.search(said) else ""
     return Assumption(note.line, folderless(program, said), option)
 
 

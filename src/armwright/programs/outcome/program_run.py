@@ -187,7 +187,7 @@ class ProgramRun:
         tracked: what the arm does under the chosen law; and under the other end of the range of laws, if it has one.
         world: shapes around the arm, base frame; None if nothing is known of them.
         floor: height of the floor in the base frame [m]; None for no floor.
-        approach: whether the arm's first posture was assumed, so that its way to the first target is not the program's.
+        start_assumed: whether nobody said where the arm is at first: the plan then begins in the first target.
     """
 
     plan: ProgramPlan
@@ -195,7 +195,7 @@ class ProgramRun:
     tracked: tuple[Tracked, ...]
     world: World | None = None
     floor: float | None = 0.0
-    approach: bool = False
+    start_assumed: bool = False
 
     @property
     def motors(self) -> MotorRun:
@@ -249,12 +249,11 @@ class ProgramRun:
 
     @cached_property
     def way(self) -> tuple[Array, Array, NDArray[np.int64]]:
-        """Return joints (N, n), times (N,), moves (N,) of the tracked motion, without an approach that was assumed."""
+        """Return joints (N, n), times (N,), moves (N,) of the tracked motion."""
         run = self.motors
         moves = np.concatenate([run.demand.moves[:1], run.demand.moves])
         q, time = np.concatenate([run.demand.q[:1], run.q]), np.concatenate([[0.0], run.time])
-        first = int(np.flatnonzero(moves == moves[0])[-1]) if self.approach else 0
-        return q[first:], time[first:], moves[first:]
+        return q, time, moves
 
     @cached_property
     def clearance(self) -> WayClearance:

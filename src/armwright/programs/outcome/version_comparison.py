@@ -119,7 +119,7 @@ def _differences(before: Program, i: int, after: Program, j: int) -> tuple[str, 
 
 
 def path_distance(before: ProgramRun, after: ProgramRun) -> PathDistance:
-    """Return the largest distance of the tool's path in either plan from the other's, without assumed approaches."""
+    """Return the largest distance of the tool's path in either plan from the other's."""
     ways = {"before": _tool_path(before), "after": _tool_path(after)}
     found = [
         _farthest("before", ways["before"], ways["after"][0]),
@@ -148,8 +148,7 @@ def _tool_path(run: ProgramRun) -> tuple[Array, Array, NDArray[np.int64]]:
     move = plan.route.owner[piece]
     tools = np.array([tool_of(one) for one in plan.program.moves])
     places = (fk(run.robot, q) @ tools[move])[:, :3, 3]
-    first = int(np.flatnonzero(move == move[0])[-1]) if run.approach else 0
-    return places[first:], np.interp(s, curve.breaks, when(plan.route, plan.time))[first:], move[first:]
+    return places, np.interp(s, curve.breaks, when(plan.route, plan.time)), move
 
 
 def _from_path(points: Array, path: Array) -> Array:

@@ -19,6 +19,7 @@ from armwright.kinematics import fk
 from armwright.kinematics.forward import fk_all
 from armwright.planning.obstacles import contact_capsules
 from armwright.programs.outcome.way_results import NearPair, WayClearance, WayContact
+from armwright.programs.program import Joints
 from armwright.world.arm_capsules import LinkCapsules, has_extent, link_ends
 from armwright.world.axis_gaps import axis_gaps, pair_gaps
 from armwright.world.shapes import HalfSpace
@@ -58,7 +59,12 @@ def clearance_of(outcome: ProgramRun) -> WayClearance:
         why = f"no shapes are known of the bodies of {robot.name!r}: its links have no extent"
         return WayClearance((), (why,), (), (), 0)
     links = _links(robot)
-    q, time, move = _looks(robot, links, *outcome.way)
+    q, time, move = outcome.way
+    said = move >= _first_said(outcome)  # before, the posture is ours and not the program's
+    if not said.any():
+        why = "nothing says in which posture the arm reaches its places: --start says where it begins"
+        return WayClearance((), (why,), (), (), 0)
+    q, time, move = _looks(robot, links, q[said], time[said], move[said])
     ends = link_ends(fk_all(robot, q), links)
     tips = _tool_ends(outcome, q, move)
     floor, unchecked = _floor(outcome, links)
@@ -69,12 +75,28 @@ def clearance_of(outcome: ProgramRun) -> WayClearance:
     checked += [] if outcome.world is None else [f"world {outcome.world.name!r}"]
     if outcome.world is None:
         unchecked.append("nothing else is known of what stands around the arm: --world names it")
-    if outcome.approach:
-        unchecked.append("where the arm stands at first is not known: its way to the first target was not checked")
+    if outcome.start_assumed:
+        unchecked.append(
+            "where the arm stands at first is not known: its way to its first known joints was not checked"
+        )
     pairs = [*_own_pairs(robot, links, ends, tips), *_shape_pairs(robot, links, ends, tips, shapes)]
     near = sorted(_nearest(pairs, time, move), key=lambda pair: pair.distance)[:NEAREST_PAIRS]
     contacts = sorted((c for pair in pairs for c in _contacts(pair, time, move)), key=lambda c: (c.start, -c.depth))
     return WayClearance(tuple(checked), tuple(unchecked), tuple(near), tuple(contacts), len(q))
+
+
+def _first_said(outcome: ProgramRun) -> int:
+    """Return the first move in a posture that the program or its user says: behind the first target of joints."""
+    if not outcome.start_assumed:
+        return 0
+    return next(
+        (
+            k + 1
+            for k, move in enumerate(outcome.program.moves)
+            if isinstance(move.target, Joints) and all(move.target.known)
+        ),
+        len(outcome.program.moves),
+    )
 
 
 def _links(robot: Robot) -> LinkCapsules:
