@@ -214,7 +214,7 @@ def test_the_line_under_way_is_lit_and_a_click_leads_to_its_time(browser, pages,
         assert page.locator("script").count() == 3  # modules, data, and what starts them: none is the program's
         assert page.locator(lit).count() == 1
         assert EVIL in page.locator(line.format(5)).inner_text()  # shown, not obeyed
-        for expected in (starts[1], starts[2], starts[1]):  # from one pass of the loop to the next, and around
+        for expected in (starts[2], starts[1], starts[2]):  # from one pass of the loop to the next, and around
             page.locator(line.format(LOOP)).locator("button").click()
             assert page.evaluate("__replay.state().t") == pytest.approx(expected)
             assert page.evaluate("__replay.state().line") == LOOP
