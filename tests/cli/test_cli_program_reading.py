@@ -37,8 +37,11 @@ def run(capsys, tmp_path):
     return go
 
 
+AT = ("--start", "0,0,0,0,0.5,0")  # one move has no way to be checked without a start
+
+
 def test_all_branches_have_a_row_each(run):
-    code, out, _ = run(RAPID, ".mod", "--branches", "all", "--json")
+    code, out, _ = run(RAPID, ".mod", *AT, "--branches", "all", "--json")
     found = json.loads(out)["branches"]
     assert [(row["branch"], row["moves"]) for row in found["rows"]] == [
         ("as read by default", 1),
@@ -46,9 +49,9 @@ def test_all_branches_have_a_row_each(run):
     ]
     assert found["left"] == 0 and all(row["verdict"] for row in found["rows"])
     assert code == 0 and [row["code"] for row in found["rows"]] == [0, 0]
-    _, out, _ = run(RAPID, ".mod", "--branches", "all")
+    _, out, _ = run(RAPID, ".mod", *AT, "--branches", "all")
     assert "branches, one at a time" in out and "line 6: true (di1)" in out
-    _, out, _ = run(RAPID, ".mod", "--json")
+    _, out, _ = run(RAPID, ".mod", *AT, "--json")
     told = json.loads(out)
     assert told["branches"] is None
     assert told["read"]["undecided"] == [{"line": 6, "depends": "di1", "ways": ["false", "true"], "taken": "false"}]
