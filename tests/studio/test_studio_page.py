@@ -321,7 +321,7 @@ def test_program_becomes_infeasible_when_it_is_hurried(page, running):
     until(page, "__studio.frames.replays.length")
     field = page.locator("#left .slider input[type=range]").first
     field.evaluate(
-        "(e, x) => { e.max = 1000; e.value = x; e.dispatchEvent(new Event('input')); }", 100 * 1.2 * first["fastest"]
+        "(e, x) => { e.max = 1000; e.value = x; e.dispatchEvent(new Event('input')); }", 100 * 1.03 * first["fastest"]
     )
     until(page, "__studio.tab.result.override > 1")
     second = page.evaluate("__studio.tab.result")

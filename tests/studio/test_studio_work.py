@@ -117,7 +117,7 @@ def test_texts_about_a_program_name_its_file_as_the_user_does():
         content = base64.b64encode(text.format(target).encode()).decode()
         return run_a_program(lambda *_: None, sheet, file, content, 1.0, 0.0)
 
-    for wrong in ("p[9, 9, 9, 0, 0, 0]", "nowhere"):  # cannot be reached; cannot be read
+    for wrong in ("p[9, 9, 9, 0, 0, 0]", "("):  # cannot be reached; cannot be read
         with pytest.raises(aw.InputError, match=r"^my part\.script, line 3") as refused:
             run(wrong)
         assert gettempdir() not in str(refused.value)

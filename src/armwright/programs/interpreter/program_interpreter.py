@@ -26,7 +26,6 @@ from armwright.programs.interpreter.program_values import (
     Value,
     ValueTrouble,
     compared,
-    copied,
     guessed,
     number_of,
     truth_of,
@@ -39,6 +38,7 @@ from armwright.programs.reading import Note, ReadOptions
 PASSES_TO_LEAVE = 1000  # of a loop that may leave itself; then it is taken for one without an end
 MOVES_TO_LEAVE = 500  # moves of such a loop, after which it is, too
 MOST_JUMPS = 1000
+MOST_WORK = 2_000_000  # values worked out and parts copied: seconds; no text without a loop has half of them
 MOVES_AT_LEAST, MOVES_PER_LINE = 5000, 10  # of a program: more, and it is taken for one that does not end
 
 
@@ -78,6 +78,9 @@ class Interpreter(TreeRoutines):
             message = f"endless loop? more than {self.options.statements} statements were carried out"
             self.notes.obstacles.clear()
             self.stop(message, at, "a loop that ends after a known number of passes")
+        if self.work > MOST_WORK:
+            self.notes.obstacles.clear()
+            self.stop("endless loop? its expressions and lists take too long", at, "fewer passes, smaller lists")
         most = min(self.options.moves, MOVES_AT_LEAST + MOVES_PER_LINE * len(self.notes.main.lines))
         if len(self.notes.draft.moves) + len(self.notes.gaps) > most:
             self.notes.obstacles.clear()
@@ -352,13 +355,14 @@ class Interpreter(TreeRoutines):
     def seen(self, names: list[str]) -> list[Any]:
         """Return the values of the variables of a test, to see whether a pass changes them."""
         cells = [self.scopes.find(self.frame, name.lower()) for name in names]
-        return [None if cell is None else copied(cell.value) for cell in cells]
+        return [None if cell is None else self.copy(cell.value) for cell in cells]
 
     def kept(self) -> Value:
         """Return everything that a pass may change."""
         draft = self.notes.draft
         cells = self.scopes.all_cells(self.frame)
-        return len(draft.moves), len(self.notes.gaps), [(cell, copied(cell.value)) for cell in cells], self.machine()
+        self.work += len(cells)
+        return len(draft.moves), len(self.notes.gaps), [(cell, self.copy(cell.value)) for cell in cells], self.machine()
 
     def restore(self, kept: Value) -> None:
         """Go back to what `kept` returned."""

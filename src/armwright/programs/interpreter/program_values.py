@@ -19,6 +19,7 @@ from armwright.programs.languages.scanner import Token
 Value = Any
 """What a variable of a program may have: see the module's text."""
 LARGEST = 1e12  # beyond all numbers of a program
+MOST_PARTS = 100_000  # of one value: its items and parts, and theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,19 @@ def copied(value: Value) -> Value:
     if isinstance(value, list):
         return [copied(item) for item in value]
     return value
+
+
+def parts_in(value: Value) -> int:
+    """Return of how many parts a value is made, 1 for a number; counting ends one above `MOST_PARTS`."""
+    count, inside = 0, [value]
+    while inside and count <= MOST_PARTS:
+        part = inside.pop()
+        count += 1
+        if isinstance(part, list):
+            inside.extend(part)
+        elif isinstance(part, RecordValue):
+            inside.extend(part.parts.values())
+    return count
 
 
 def unknown_in(value: Value) -> Unknown | None:

@@ -11,7 +11,6 @@ from armwright.programs.interpreter.program_values import (
     Unknown,
     Value,
     ValueTrouble,
-    copied,
     number_of,
     unknown_in,
 )
@@ -99,7 +98,7 @@ class TreeRoutines(TreeValues):
         elif statement.value is None:
             cell.value = self.blank(statement.kind, statement.at)
         else:
-            cell.value = copied(self.fit(self.value(statement.value), statement.kind, statement.value.at))
+            cell.value = self.copy(self.fit(self.value(statement.value), statement.kind, statement.value.at))
 
     def tell_unknown(self, value: Value, at: Token) -> None:
         """Say at its line that a variable gets a value that is not known: what depends on it may be far away."""
@@ -126,7 +125,7 @@ class TreeRoutines(TreeValues):
     def fit_array(self, value: Value, kind: str, depth: int, at: Token) -> Value:
         """Return nested lists whose items are of a type."""
         if depth == 0 or isinstance(value, Unknown) or not isinstance(value, list):
-            return copied(self.fit(value, kind, at))
+            return self.copy(self.fit(value, kind, at))
         return [self.fit_array(item, kind, depth - 1, at) for item in value]
 
     def _assign(self, statement: tree.Assign) -> None:
@@ -146,7 +145,7 @@ class TreeRoutines(TreeValues):
         old = cell.value
         if not isinstance(value, Unknown) and cell.kind and not isinstance(old, list):
             value = self.fit(value, cell.kind, at)
-        value = copied(value)
+        value = self.copy(value)
         if isinstance(value, RecordValue) and isinstance(old, RecordValue):
             value.name = ""
         if type(old) is not type(value) or old != value:
@@ -282,7 +281,7 @@ class TreeRoutines(TreeValues):
                 value = True if given.value is None else self.value(given.value)
                 if not isinstance(value, Unknown) and parameter.kind and not isinstance(value, list):
                     value = self.fit(value, parameter.kind, given.at)
-                frame.cells[parameter.at.key] = Cell(parameter.kind, copied(value))
+                frame.cells[parameter.at.key] = Cell(parameter.kind, self.copy(value))
         if placed or named:
             self.notes.note(at.line, f"{at.text} is called with more than it takes")
 

@@ -11,15 +11,18 @@ from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell, Sc
 from armwright.programs.interpreter.program_tree import Argument, Module, Node, Routine
 from armwright.programs.interpreter.program_values import (
     COMPARE,
+    MOST_PARTS,
     RecordValue,
     Unknown,
     Value,
     ValueTrouble,
     combined,
     compared,
+    copied,
     guessed,
     is_number,
     number_of,
+    parts_in,
     truth_of,
 )
 from armwright.programs.interpreter.reading_notes import ReadingNotes
@@ -42,6 +45,7 @@ class TreeValues:
         self.modules = [module]
         self.frame = CallFrame(module, None)
         self.steps = self.calls = self.changes = 0
+        self.work = 0  # values worked out and parts copied
         self.inputs = {
             name.lower(): list(v) if isinstance(v, list | tuple) else v for name, v in options.inputs.items()
         }
@@ -113,7 +117,18 @@ class TreeValues:
 
     def value(self, node: Node) -> Value:
         """Return the value of an expression."""
+        self.work += 1
         return self.worth[type(node)](node)
+
+    def copy(self, value: Value) -> Value:
+        """Return a value that shares nothing with `value`; one that grew without bounds is refused."""
+        if not isinstance(value, list | RecordValue):
+            return value
+        parts = parts_in(value)
+        self.work += parts
+        if parts > MOST_PARTS:
+            raise ValueTrouble(f"a value of more than {MOST_PARTS} parts", "smaller lists and records")
+        return copied(value)
 
     def names_in(self, node: Node) -> set[str]:
         """Return the names that an expression speaks of."""

@@ -24,7 +24,6 @@ from armwright.programs.interpreter.program_values import (
     Value,
     ValueTrouble,
     combined,
-    copied,
     is_number,
     rounded,
     truncated,
@@ -94,7 +93,7 @@ class KrlValues(Interpreter):
             if kind in PARTS:
                 self.check_parts(value, kind)
             if kind and value.kind != kind:
-                value = copied(value)
+                value = self.copy(value)
                 value.kind = kind
         return value
 
@@ -237,12 +236,12 @@ class KrlValues(Interpreter):
                 self.system = {k: v for k, v in self.system.items() if not k.startswith("$apo.")}
             self.system.update({f"{first}.{name}": inner for name, inner in value.parts.items()})
         elif part and isinstance(self.system.get(first), RecordValue):
-            self.system[first] = copied(self.system[first])
+            self.system[first] = self.copy(self.system[first])
             self.system[first].parts[part] = value
         else:
             if self.system.get(key) != value:
                 self.changes += 1
-            self.system[key] = copied(value)
+            self.system[key] = self.copy(value)
         self.after_setting(base, at)
         return True
 

@@ -25,7 +25,6 @@ from armwright.programs.interpreter.program_values import (
     Value,
     ValueTrouble,
     combined,
-    copied,
     is_number,
     number_of,
     unknown_in,
@@ -130,7 +129,7 @@ class UrscriptValues(Interpreter):
     def seen(self, names: list[str]) -> list[Any]:
         """Return the values of the variables of a test; names keep their case."""
         cells = [self.scopes.find(self.frame, name) for name in names]
-        return [None if cell is None else copied(cell.value) for cell in cells]
+        return [None if cell is None else self.copy(cell.value) for cell in cells]
 
     def bind(self, frame: CallFrame, routine: Routine, arguments: tuple[Argument, ...], at: Token) -> None:
         """Give parameters their values by place, by name, or their defaults."""
@@ -141,7 +140,7 @@ class UrscriptValues(Interpreter):
             if name not in given and name not in defaults:
                 self.notes.obstacle(f"{at.text} lacks {name!r}", at, f"{name} = …")
             value = self.value(given[name].value if name in given else defaults[name])
-            frame.cells[name] = Cell("", copied(value))
+            frame.cells[name] = Cell("", self.copy(value))
 
     def sorted_arguments(
         self, at: Token, arguments: tuple[Argument, ...], names: list[str], fewest: int
@@ -293,7 +292,7 @@ class UrscriptValues(Interpreter):
         if isinstance(base, list) and node.at.key == ".length":
             return len(base)
         if isinstance(base, list) and node.at.key == ".append" and len(rest) == 1 and len(base) < MOST_ITEMS:
-            base.append(copied(rest[0]))
+            base.append(self.copy(rest[0]))
             self.changes += 1
             return None
         names = tuple(sorted(self.names_in(node.arguments[0].value)))
@@ -326,7 +325,7 @@ class UrscriptValues(Interpreter):
     def _make_list(self, length: Value, initial: Value, capacity: Value = 0) -> Value:
         if not 0 <= number_of(length) <= MOST_ITEMS:
             raise ValueTrouble(f"a list of {length:g} items", f"at most {MOST_ITEMS}")
-        return [copied(initial) for _ in range(int(length))]
+        return [self.copy(initial) for _ in range(int(length))]
 
     def _inverse_kin(self, x: Value, *more: Value) -> Value:
         six_of(x)
