@@ -113,8 +113,10 @@ def route(robot: Robot, program: Program, q_start: Array | None = None) -> Route
     laid = _first_that_works(walker, q_start)
     if not laid.runs:
         if laid.unchecked:
+            gaps = program.reading.gaps if program.reading is not None else ()
+            why = f"; line {gaps[0].line} is not known: {gaps[0].reason}" if gaps else ""
             raise ProgramError(
-                "nothing to check: the way to the only target that is known is not known itself",
+                f"nothing to check: the way to the only target that is known is not known itself{why}",
                 file=program.file,
                 line=program.moves[laid.unchecked[0]].line,
                 valid="a posture in which the arm begins (--start, start_q), or a second target",
