@@ -322,6 +322,20 @@ def wrench(text: str) -> tuple[list[float], str, int | None, int | None]:
     return [*found, 0.0, 0.0, 0.0][:6], frame.strip() or "base", begin, end
 
 
+def measured_time(text: str) -> tuple[int, int, float, float]:
+    """Read how long lines took: first and last line (0 for all), seconds, and half of the last digit written [s]."""
+    lines, equals, seconds = (word.strip() for word in text.partition("="))
+    first, dash, last = (word.strip() for word in lines.partition("-"))
+    named = lines == "all" or (first.isdecimal() and (last.isdecimal() if dash else True))
+    if not equals or not named or (lines != "all" and not 1 <= int(first) <= int(last or first)):
+        raise InputError(f"--measured {text!r}: expected LINE=SECONDS, FIRST-LAST=SECONDS or all=SECONDS")
+    value = _number(seconds, f"--measured {text!r}")
+    if value <= 0.0:
+        raise InputError(f"--measured {text!r}: expected seconds above 0")
+    half = 0.5 * 10.0 ** -len(seconds.partition(".")[2])
+    return (0, 0, value, half) if lines == "all" else (int(first), int(last or first), value, half)
+
+
 def value_range(text: str, option: str) -> tuple[float, float]:
     """Read 'LEAST,LARGEST'."""
     try:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from armwright.programs import Program, Speed
     from armwright.programs.outcome import ProgramRun
+    from armwright.programs.outcome.cycle_time import CycleTime
     from armwright.programs.outcome.people_contact import PersonContact
     from armwright.programs.program import Blend, Target
     from armwright.robot.model import Robot
@@ -180,6 +181,14 @@ class CycleOptions:
     jerk: Annotated[
         float | None, typer.Option(metavar="M/S3", help="Bound on the third derivative of the travelled length.")
     ] = None
+    measured: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LINE=SECONDS",
+            help="How long a line took on the real controller (12=3.40, 12-20=8.1, all=31.5): an interval of the "
+            "cycle time follows; repeat it.",
+        ),
+    ] = None
     basis: Annotated[
         str | None, typer.Option(help="motors, joints (efforts) or speeds; what the sheet has by default.")
     ] = None
@@ -233,6 +242,7 @@ def program(
     from armwright.files import Uninterrupted
     from armwright.programs import read_program
     from armwright.programs.outcome import run_program
+    from armwright.programs.outcome.cycle_time import MeasuredTime, cycle_time
 
     csv, out = wanted.csv, wanted.out
     _check_files(csv, out)
@@ -241,7 +251,8 @@ def program(
     outcome: ProgramRun | None = None
     branches: BranchRows | None = None
     files: list[Path] = []
-    ending, people = None, None
+    ending, people, cycled = None, None, None
+    times = [option_words.measured_time(words) for words in cycles.measured or ()]
     try:
         with progress(f"{file.name} on {arm.name}", json) as bar:
             tell: Callable[[float], Any] = bar or (lambda _: None)
@@ -257,6 +268,8 @@ def program(
                 raise typer.Exit(branches.code if branches is not None else reading.ending(text))
             outcome = run_program(arm, text, cycles.cycle, **options)
             people = met.contacts(outcome)
+            if times:
+                cycled = cycle_time(outcome.plan, [MeasuredTime(*one) for one in times])
             tell(0.2)
             if csv is not None:  # first what cannot be made again without the run
                 with Uninterrupted():  # Ctrl-C waits until the file is whole
@@ -269,7 +282,7 @@ def program(
         if outcome is None:
             raise
         ending = CommandError("interrupted; the verdict stands", INTERRUPTED, kind="Interrupted", answered=json)
-    _answer(outcome, files, time.perf_counter() - began, ending, json, branches, people)
+    _answer(outcome, files, time.perf_counter() - began, ending, json, branches, people, cycled)
     if out is not None or wanted.browse:
         show_page(page_of([str(file) for file in files]), opened=wanted.browse, quiet=json)
     if ending is not None:
@@ -356,6 +369,7 @@ def _answer(
     json: bool,
     branches: BranchRows | None,
     people: tuple[PersonContact, ...] | None,
+    cycled: CycleTime | None,
 ) -> None:
     """Print what was found; of an interrupted run the verdict, which is known."""
     from armwright.programs.outcome.people_contact import people_figures, people_words
@@ -374,6 +388,7 @@ def _answer(
                 "read": reading_figures(outcome.program),
                 "branches": None if branches is None else branches.figures(),
                 "people": None if people is None else people_figures(outcome, people),
+                "cycle_time": None if cycled is None else cycled.figures(),
                 "seconds": took,
                 "files": wrote,
                 "error": error_object(ending) if ending else None,
@@ -387,6 +402,8 @@ def _answer(
     else:
         say(outcome.verdict)
     for words in () if people is None else people_words(outcome, people):
+        say(words)
+    for words in () if cycled is None else cycled.words:
         say(words)
     for file in wrote:
         say(f"wrote {file}")

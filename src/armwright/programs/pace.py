@@ -139,6 +139,14 @@ def pace(robot: Robot, program: Program, route: Route, rated: Ratings, *, keep_a
     return Pace(cap, push, np.where(bent & np.isfinite(need), 1.0 / need, 0.0), shaped, bends)
 
 
+def scaled(limits: Pace, speed: float, ramps: float) -> Pace:
+    """Return limits of speeds times `speed` and of accelerations times `ramps`."""
+    bends = limits.bends._replace(most=ramps * limits.bends.most)
+    return limits._replace(
+        cap=speed**2 * limits.cap, push=ramps * limits.push, weight=limits.weight / ramps, bends=bends
+    )
+
+
 def eased(route: Route, limits: Pace, jerk: float) -> tuple[Pace, Array]:
     """Return limits for a law that is averaged over time later, and the windows (sections,) [s] that bound its jerk.
 

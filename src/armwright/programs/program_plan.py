@@ -20,7 +20,7 @@ from armwright.errors import InputError
 from armwright.kinematics import fk
 from armwright.motion.motion_inputs import joint_vector, positive
 from armwright.programs.legs import tool_of
-from armwright.programs.pace import eased, pace, ratings
+from armwright.programs.pace import eased, pace, ratings, scaled
 from armwright.programs.program_push import pushed
 from armwright.programs.program_reader import check_program
 from armwright.programs.reading import Note
@@ -58,6 +58,17 @@ class MovePlan(NamedTuple):
     length: float
 
 
+class Timing(NamedTuple):
+    """How a way gets its times: what `plan_program` was told, in its words."""
+
+    law: Law = "words"
+    acceleration: ArrayLike | None = None
+    keep_acceleration: bool = False
+    override: float = 1.0
+    share: float = 1.0
+    jerk: float | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class ProgramPlan:
     """A program as motion of one arm, sampled every `cycle` seconds.
@@ -73,6 +84,7 @@ class ProgramPlan:
         duration: of the motion with its waits [s].
         notes: what the reader and the planner assumed or changed.
         start_q: (n,) where the arm was at first, if that was said; None: at the first target.
+        timing: how the way got its times.
     """
 
     robot: Robot
@@ -88,6 +100,7 @@ class ProgramPlan:
     duration: float
     notes: tuple[Note, ...]
     start_q: Array | None = None
+    timing: Timing = Timing()  # noqa: RUF009 - frozen
 
     @cached_property
     def T_base_tool(self) -> Array:
@@ -108,7 +121,7 @@ class ProgramPlan:
     @cached_property
     def moves(self) -> tuple[MovePlan, ...]:
         """Return when each move runs, in the program's order; waits included, moves left out with no length."""
-        return _moves(self)
+        return _moves(self.program, self.route, self.time)
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array, NDArray[np.int64]]:
         """Return q, qd, qdd (..., n) and the move (...) under way at times t (...) [s]."""
@@ -170,6 +183,40 @@ def plan_program(
     q = _start(robot, program, start_q, notes)
     way = route(robot, program, q)
     notes += way.notes
+    timing = Timing(law, acceleration, keep_acceleration, override, share, jerk)
+    time = _clocked(robot, program, way, cycle, timing, notes)
+    t: Array = cycle * np.arange(int(np.ceil(time.duration / cycle - 1e-9)) + 1, dtype=np.float64)
+    return ProgramPlan(
+        robot, program, cycle, t, *joints_at(way, time, t), way, time, time.duration, tuple(notes), q, timing
+    )
+
+
+def move_times(plan: ProgramPlan, *, speed: float = 1.0, ramps: float = 1.0) -> Array:
+    """Return how long each move (moves,) [s] takes, the waits before it included; the last one's end with it.
+
+    `speed` and `ramps` are a controller's shares of the written and rated speeds and accelerations.
+    """
+    if plan.timing.law == "fastest":
+        raise InputError("times of other controllers follow from a program's words; the law 'fastest' has none")
+    time = _clocked(plan.robot, plan.program, plan.route, plan.cycle, plan.timing, [], speed=speed, ramps=ramps)
+    moves = _moves(plan.program, plan.route, time)
+    ends = np.array([move.end for move in moves])
+    return np.asarray(np.diff(ends, prepend=0.0) + (np.arange(ends.size) == ends.size - 1) * (time.duration - ends[-1]))
+
+
+def _clocked(
+    robot: Robot,
+    program: Program,
+    way: Route,
+    cycle: float,
+    timing: Timing,
+    notes: list[Note],
+    *,
+    speed: float = 1.0,
+    ramps: float = 1.0,
+) -> Trajectory:
+    """Return ℓ(t); `speed` and `ramps` are factors on all bounds of speeds and accelerations."""
+    law, acceleration, keep_acceleration, override, share, jerk = timing
     limits, window = None, None
     if law == "fastest":
         if jerk is not None:
@@ -178,12 +225,12 @@ def plan_program(
     else:
         limits = pace(robot, program, way, ratings(robot, acceleration, notes), keep_acceleration=keep_acceleration)
         check_bounded(robot, program, way, limits)
+        if (speed, ramps) != (1.0, 1.0):
+            limits = scaled(limits, speed, ramps)
         if jerk is not None:
             limits, window = eased(way, limits, positive(jerk, "jerk", "m/s^3"))
         timed = stretched(program, way, words_law(way, limits))
-    time = clock(way, timed, window=window, pace=limits, override=override, cycle=cycle)
-    t: Array = cycle * np.arange(int(np.ceil(time.duration / cycle - 1e-9)) + 1, dtype=np.float64)
-    return ProgramPlan(robot, program, cycle, t, *joints_at(way, time, t), way, time, time.duration, tuple(notes), q)
+    return clock(way, timed, window=window, pace=limits, override=override, cycle=cycle)
 
 
 def _completed(program: Program, tool: ArrayLike | None, payload: Payload | None) -> Program:
@@ -217,12 +264,12 @@ def _start(robot: Robot, program: Program, start_q: ArrayLike | None, notes: lis
     return None
 
 
-def _moves(plan: ProgramPlan) -> tuple[MovePlan, ...]:
-    t, owner, h = when(plan.route, plan.time), plan.route.owner, np.diff(plan.route.curve.breaks)
-    rest = t + plan.route.waits  # when the arm leaves a break
-    rest[plan.route.leaps] = leap_times(plan.route, plan.time)
+def _moves(program: Program, route: Route, time: Trajectory) -> tuple[MovePlan, ...]:
+    t, owner, h = when(route, time), route.owner, np.diff(route.curve.breaks)
+    rest = t + route.waits  # when the arm leaves a break
+    rest[route.leaps] = leap_times(route, time)
     out, now = [], 0.0
-    cuts = np.searchsorted(owner, np.arange(len(plan.program.moves) + 1)).tolist()  # owners come in order
+    cuts = np.searchsorted(owner, np.arange(len(program.moves) + 1)).tolist()  # owners come in order
     for k, (first, last) in enumerate(pairwise(cuts)):
         begin = now
         if last > first:
