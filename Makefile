@@ -63,7 +63,11 @@ $(VENV)/.docs: $(VENV)/.made pyproject.toml Makefile
 demo: $(VENV)/.demo
 	$(BIN)/armwright run collision --out "$(OUT)" $(if $(OPEN),--open)
 
-test: tools lint types rooms unit
+# mypy wants one core for a minute, so it runs beside the tests and is heard at the end
+test: tools lint rooms
+	@$(MAKE) --no-print-directory types >$(VENV)/.types 2>&1 & types=$$!; \
+	$(MAKE) --no-print-directory unit; tests=$$?; \
+	wait $$types; typed=$$?; cat $(VENV)/.types; exit $$((tests + typed))
 
 # programs of the system that some tests drive (a browser, Octave); without them those tests say so and are skipped
 .PHONY: tools coverage

@@ -58,6 +58,16 @@ def test_all_branches_have_a_row_each(run):
     assert told["read"]["lines_not_run"] == [{"first": 7, "last": 7, "needs": "di1 = 1"}]
 
 
+def test_branches_are_told_where_the_program_by_default_is_refused(run):
+    """Without a start its only target has no way to be checked; with the other branch there are two."""
+    code, out, _ = run(RAPID, ".mod", "--branches", "all", "--json")
+    told = json.loads(out)
+    assert code == 2 and "nothing to check" in told["error"]["message"]
+    assert [row["seconds"] is None for row in told["branches"]["rows"]] == [True, False]
+    code, out, err = run(RAPID, ".mod", "--branches", "all")
+    assert code == 2 and "line 6: true (di1)" in out and "nothing to check" in err
+
+
 def test_a_program_that_moves_only_in_another_branch(run):
     text = RAPID.replace("MoveAbsJ j, v100, fine, tool0;\n", "")
     _, out, _ = run(text, ".mod", "--branches", "all", "--json")

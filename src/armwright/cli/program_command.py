@@ -35,12 +35,12 @@ from armwright.cli.option_words import (
     world_option,
     wrench_option,
 )
-from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, say, say_json, show_page, table
+from armwright.cli.output import INTERRUPTED, NEGATIVE, WRONG, page_of, say, say_json, show_page, table
 from armwright.cli.output import tell as remark
 from armwright.cli.people_options import PeopleOptions
 from armwright.cli.program_reading import PARTIAL, GcodeOptions, say_nothing_moves
 from armwright.cli.simulate_command import progress
-from armwright.errors import NotSupportedError
+from armwright.errors import ArmwrightError, NotSupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -266,7 +266,12 @@ def program(
             if text.reading is not None and not any(move.kind != "wait" for move in text.moves):
                 _nothing_moves(text, branches, json)
                 raise typer.Exit(branches.code if branches is not None else reading.ending(text))
-            outcome = run_program(arm, text, cycles.cycle, **options)
+            try:
+                outcome = run_program(arm, text, cycles.cycle, **options)
+            except ArmwrightError as error:
+                if branches is not None and len(branches.rows) > 1:
+                    _only_branches(text, branches, error, json)
+                raise
             people = met.contacts(outcome)
             if times:
                 cycled = cycle_time(outcome.plan, [MeasuredTime(*one) for one in times])
@@ -359,6 +364,14 @@ def _nothing_moves(text: Program, branches: BranchRows | None, json: bool) -> No
     say_nothing_moves(text)
     if branches is not None:
         branches.show()
+
+
+def _only_branches(text: Program, branches: BranchRows, error: ArmwrightError, json: bool) -> None:
+    """Say what the branches do where the program as read by default is refused."""
+    if json:
+        say_json({**description(text), "branches": branches.figures(), "error": error_object(error)})
+        raise CommandError(str(error), WRONG, kind=type(error).__name__, answered=True) from error
+    branches.show()
 
 
 def _answer(
