@@ -12,7 +12,18 @@ import armwright as aw
 from armwright.errors import ProgramError
 from armwright.kinematics import fk, jacobian
 from armwright.kinematics.extent import weights
-from armwright.programs import Distance, Fraction, Joints, Move, Pose, Program, ToolRate, plan_program, run_program
+from armwright.programs import (
+    Distance,
+    Fraction,
+    Joints,
+    Move,
+    Pose,
+    Program,
+    ToolRate,
+    plan_program,
+    read_program,
+    run_program,
+)
 from armwright.programs.program_start import RANGE_MARGIN
 from support.moves import HOME, joints, shifted, to
 
@@ -67,7 +78,9 @@ def test_kinds_of_first_targets(ur5):
         np.testing.assert_allclose(fk(ur5, plan.q[0]), T, atol=1e-9)
         assert plan.moves[1].length == pytest.approx(0.1, abs=1e-6)
     partly = Move("joint", Joints(HOME, (True, True, False, True, True, True)), Fraction(1.0))
-    plan = plan_program(ur5, Program((partly, joints(HOME))))
+    moved = Move("joint", Joints(HOME + 0.2, partly.target.known), Fraction(1.0))
+    np.testing.assert_array_equal(plan_program(ur5, Program((partly, joints(HOME), moved))).q[0], HOME)
+    plan = plan_program(ur5, Program((partly, moved)))
     np.testing.assert_allclose(plan.q[0], HOME * [1, 1, 0, 1, 1, 1])
     assert any("the middle of their range" in note.message for note in plan.notes)
 
@@ -87,3 +100,15 @@ def test_a_first_target_out_of_reach_is_refused(ur5):
         plan_program(ur5, Program((far, joints(HOME))))
     with pytest.raises(ProgramError, match=r"line 6.*nothing to check.*--start"):
         plan_program(ur5, Program((joints(HOME, line=6),)))
+
+
+def test_a_plan_begins_at_the_first_target_that_leaves_nothing_open():
+    """A printer homes, lifts and only then says where it is: where the lift happens nobody knows."""
+    text = "G28\nG1 Z50 F3000\nG1 X20 Y10\nG1 X80 Y10\nG1 X80 Y60\n"
+    part = np.eye(4)
+    part[:3, 3] = 0.45, -0.1, 0.25
+    program = read_program(text, "g-code", part=part, dialect="marlin")
+    plan = plan_program(aw.load("ur10e"), program)
+    assert plan.T_base_tool[0, :3, 3] == pytest.approx([0.47, -0.09, 0.3], abs=1e-9)
+    assert [move.length > 0.0 for move in plan.moves if program.moves[move.move].kind == "line"][-2:] == [True, True]
+    assert any("names no whole target" in note.message for note in plan.notes)

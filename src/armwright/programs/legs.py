@@ -175,10 +175,19 @@ class Walker:
                 "path decides, a controller that watches it (ConfL) would stop here",
             )
 
+    def goal_pose(self, move: Move, T_now: Array) -> Array:
+        """Return T_base_tool (4, 4) at the target of a tool move; joints mean the pose that they have."""
+        if isinstance(move.target, Joints):
+            q = move.target.q
+            if q.size != self.robot.n or not all(move.target.known):
+                raise self.refuse(move, f"a tool move to {q.size} joints", f"all {self.robot.n} joints, or a pose")
+            return np.asarray(fk(self.robot, q) @ tool_of(move))
+        return pose_of(move, T_now)
+
     def tool_leg(self, index: int, T: Array) -> Leg | None:
         """Return the leg of a line or an arc from the tool pose T (4, 4); None if it has no length."""
         move = self.program.moves[index]
-        end = pose_of(move, T)
+        end = self.goal_pose(move, T)
         if move.kind == "line" and _coincide(T, end):
             self.note(move, "the move has no length and is left out: the tool is there already")
             return None
@@ -199,7 +208,7 @@ class Walker:
         moves = self.program.moves
         poses, indices = [T], []
         for index in range(first, last):
-            pose = pose_of(moves[index], poses[-1])
+            pose = self.goal_pose(moves[index], poses[-1])
             if np.linalg.norm(pose[:3, 3] - poses[-1][:3, 3]) < ZERO_LENGTH:
                 self.note(moves[index], "the spline point coincides with the one before and is left out")
                 continue

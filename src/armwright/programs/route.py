@@ -176,6 +176,7 @@ def _lay(walker: Walker, laid: _Laid, start: Array | None) -> None:
     legs: list[Leg] = []  # tool moves not yet solved
     before = q = start  # joints before what is not known, and now
     lost, k = start is None, 0
+    whole = any(map(known_target, moves))  # a target that leaves nothing open; else the first one has to do
     while k < len(moves):
         move, last = moves[k], k + 1
         if k in gaps and q is not None:
@@ -192,11 +193,11 @@ def _lay(walker: Walker, laid: _Laid, start: Array | None) -> None:
             continue
         if lost:
             laid.unchecked.append(k)
-            if before is None or known_target(move):
+            if known_target(move) or (before is None and not whole):
                 q, lost = standing_at(walker, k, before), False
                 laid.anew.append(len(runs))
             else:
-                walker.note(move, "it begins where moves that are not known end, and names no whole target: left out")
+                walker.note(move, "where it begins is not known, and it names no whole target: left out")
             k = last
             continue
         assert q is not None
