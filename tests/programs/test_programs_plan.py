@@ -21,6 +21,8 @@ from armwright.programs import (
     Stop,
     Tangent,
     ToolRate,
+    plan_program,
+    read_program,
 )
 from support.moves import HOME, joints, run, shifted, to, tool_speed
 
@@ -179,3 +181,14 @@ def test_effort_grows_in_step_with_the_program(ur5, monkeypatch, blend):
 
     few, many = effort(20), effort(200)
     assert (many > 8.0 * few).all() and (many < 12.0 * few).all(), (few, many)
+
+
+def test_a_line_to_joints_leads_to_the_pose_they_have(ur5):
+    """URScript's movel takes both; where it ends follows from the tool, too."""
+    way = "set_tcp(p[0, 0.02, 0.1, 0, 0, 0])\nmovej([0.1, -1.2, 1.4, -1.7, -1.5, 0.2])\n"
+    goal = [0.4, -1.0, 1.3, -1.8, -1.5, 0.2]
+    plan = plan_program(ur5, read_program(f"{way}movel({goal})\n", "urscript"))
+    np.testing.assert_allclose(plan.q[-1], goal, atol=1e-9)
+    points = plan.T_base_tool[:, :3, 3]
+    chord = points[-1] - points[0]
+    assert np.linalg.norm(np.cross(points - points[0], chord / np.linalg.norm(chord)), axis=1).max() < 1e-6
