@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from armwright.graph import Kernel
     from armwright.motion.trajectory import Reference
     from armwright.robot.model import Robot
+    from armwright.robot.parts import CurrentMap
     from armwright.robot.tree import Tree
+    from armwright.simulation.live_loop import Live
     from armwright.types import Array, Traced
     from armwright.world.world import World
 
@@ -242,6 +244,14 @@ class LabPlant:
         thresholds: of the collision detector (6,) [N m]. work: of the drives so far, driving and braking [J].
         now: what is published of the last tick.
     """
+
+    live: Live
+    map: CurrentMap
+    tcp: Array
+    load: Array
+    load_inertia: Array
+    thresholds: Array
+    work: tuple[float, float]
 
     def __init__(
         self,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from armwright.dynamics.centroidal import momentum
-from armwright.dynamics.newton_euler import body_loads, efforts, motions
+from armwright.dynamics.newton_euler import efforts, motions
+from armwright.dynamics.terms import body_loads
 from armwright.graph import compile_function
 from armwright.kinematics.forward import link_poses
 from armwright.kinematics.frame_motion import point_jacobian_dot

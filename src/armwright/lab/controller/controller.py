@@ -221,6 +221,10 @@ class Controller:
         ignored: moves that came while another was under way (004, section 4.4.1). collisions: protective stops so far.
     """
 
+    ticks: int
+    reference: Reference
+    execution_time: float
+
     def __init__(self, plant: LabPlant, *, e_series: bool = False, software: str | None = None) -> None:
         self.plant, self.e_series = plant, e_series
         self.version = version_of(software, e_series)

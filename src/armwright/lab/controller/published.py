@@ -76,7 +76,7 @@ class Outputs(dict[str, Any]):
         """Return force and torque (6,) at the TCP, base axes, as zeroed [N, N m]."""
         return np.asarray(self.now.force - self.c.ft_offset)
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         value = self[name] = VALUES[name](self)
         return value
 
@@ -86,7 +86,7 @@ def values(c: Controller) -> Outputs:
     return Outputs(c)
 
 
-def _constant(value: Any) -> Callable[[Outputs], Any]:
+def _constant(value: object) -> Callable[[Outputs], Any]:
     return lambda o: value
 
 
@@ -100,6 +100,19 @@ def _bits(kind: str, shift: int, mask: int) -> Callable[[Outputs], int]:
 
 def _bit(kind: str, k: int) -> Callable[[Outputs], bool]:
     return lambda o: bool(getattr(o.c.registers, kind) >> k & 1)
+
+
+def _joints(o: Outputs) -> list[float]:
+    return list(map(float, o.c.plant.live.q))
+
+
+def _joint_speeds(o: Outputs) -> list[float]:
+    return list(map(float, o.c.plant.live.qd))
+
+
+def _felt(o: Outputs) -> float:
+    """Return how near the detector is to a collision: 1 is one."""
+    return max(0.0, float(o.c.plant.live.outputs["level"][0]))
 
 
 def _time_scale(o: Outputs) -> int:
@@ -117,8 +130,8 @@ VALUES: dict[str, Callable[[Outputs], Any]] = {
     "target_qdd": lambda o: o.c.reference.qdd.tolist(),
     "target_current": lambda o: o.c.plant.map.current(o.now.torque).tolist(),
     "target_moment": lambda o: o.now.torque.tolist(),
-    "actual_q": lambda o: o.c.plant.live.q.tolist(),
-    "actual_qd": lambda o: o.c.plant.live.qd.tolist(),
+    "actual_q": _joints,
+    "actual_qd": _joint_speeds,
     "actual_current": lambda o: o.measured.tolist(),
     "joint_control_output": lambda o: o.measured.tolist(),
     "actual_current_window": lambda o: np.abs(o.c.plant.thresholds / o.c.plant.map.k).tolist(),
@@ -163,7 +176,7 @@ VALUES: dict[str, Callable[[Outputs], Any]] = {
     "robot_status_bits": lambda o: status_bits(o.c.state)[0],
     "safety_status_bits": lambda o: status_bits(o.c.state)[1],
     "joint_position_deviation_ratio": _constant(0.0),
-    "collision_detection_ratio": lambda o: max(0.0, float(o.c.plant.live.outputs["level"][0])),
+    "collision_detection_ratio": _felt,
     # program
     "speed_scaling": lambda o: o.c.registers.speed,
     "target_speed_fraction": lambda o: o.c.registers.speed,

@@ -32,7 +32,7 @@ def _version(text: str) -> tuple[int, ...] | None:
 
 def _table(text: str) -> dict[str, Field]:
     """Read lines of type, first version of CB3 and of e-Series, names; a name ending in a:b stands for a … b."""
-    out = {}
+    out: dict[str, Field] = {}
     for line in text.strip().splitlines():
         kind, cb3, e_series, *names = line.split()
         field = Field(kind, _version(cb3), _version(e_series))
