@@ -6,7 +6,17 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from armwright.lab.controller.controller import ROBOT_MODES, RUNTIME, SAFETY_MODES, ControllerState
+from armwright.lab.controller.controller_states import (
+    BRAKED,
+    ROBOT_MODES,
+    RUNTIME,
+    STOPPED_FOR_SAFETY,
+    WITH_PROGRAM,
+    ControllerState,
+    RobotMode,
+    RuntimeState,
+    SafetyMode,
+)
 
 if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
@@ -16,13 +26,31 @@ REALTIME = struct.Struct(">I94d")
 TEMPERATURE, MAIN_VOLTAGE, ROBOT_VOLTAGE = 32.0, 48.0, 48.0  # constants: these are not simulated
 
 
-def status_bits(state: ControllerState) -> tuple[int, int]:
-    """Return robot_status_bits (power, program) and safety_status_bits (normal, protective stop, fault)."""
-    power = 0 if state in (ControllerState.OFF, ControllerState.FAULT) else 1
-    robot = power | (2 if state in (ControllerState.PLAYING, ControllerState.PAUSED) else 0) | 8
-    if state is ControllerState.STOPPED:
-        return robot, 1 << 2 | 1 << 10
-    return robot, 1 << 9 | 1 << 10 if state is ControllerState.FAULT else 1
+UNPOWERED = (ControllerState.BOOTING, ControllerState.OFF, ControllerState.LOCKED, ControllerState.FAULT)
+_EMERGENCIES = (SafetyMode.SYSTEM_EMERGENCY_STOP, SafetyMode.ROBOT_EMERGENCY_STOP)
+
+
+def joint_mode(state: ControllerState) -> int:
+    """Return RTDE joint_mode: 239 power off, 255 idle, 253 running."""
+    if state in UNPOWERED:
+        return 239
+    return 255 if state in BRAKED else 253
+
+
+def status_bits(state: ControllerState, safety: SafetyMode) -> tuple[int, int]:
+    """Return robot_status_bits (power, program, …) and safety_status_bits.
+
+    Of the latter: 0 normal, 1 reduced, 2 protective stop, 3 recovery, 4 safeguard, 5 and 6 emergency stop of the plant
+    and of the robot, 7 either, 8 violation, 9 fault, 10 stopped for safety.
+    """
+    robot = (0 if state in UNPOWERED else 1) | (2 if state in WITH_PROGRAM else 0) | 8
+    bits = 1 << safety.value - 1
+    if safety in _EMERGENCIES:
+        bits |= 1 << 7
+    elif safety.value > SafetyMode.ROBOT_EMERGENCY_STOP.value:  # bit 7 is taken by "either emergency stop"
+        bits <<= 1
+    stopped = state in STOPPED_FOR_SAFETY or safety in (SafetyMode.SAFEGUARD_STOP, SafetyMode.FAULT)
+    return robot, bits | (1 << 10 if stopped else 0)
 
 
 def values(c: Controller) -> dict[str, Any]:
@@ -31,8 +59,8 @@ def values(c: Controller) -> dict[str, Any]:
     now = plant.now
     measured = plant.measured_current()
     current = measured.tolist()
-    robot_bits, safety_bits = status_bits(c.state)
-    safety = SAFETY_MODES.get(c.state, 1)
+    robot_bits, safety_bits = status_bits(c.state, c.safety)
+    safety = c.safety.value
     force = (now.force - c.ft_offset).tolist()
     load = plant.load.tolist()
     out: dict[str, Any] = {
@@ -57,19 +85,19 @@ def values(c: Controller) -> dict[str, Any]:
         "actual_digital_output_bits": registers.digital,
         "joint_temperatures": [TEMPERATURE] * 6,
         "actual_execution_time": 0.0,
-        "robot_mode": ROBOT_MODES.get(c.state, 7),
-        "joint_mode": [253 if c.state not in (ControllerState.OFF, ControllerState.FAULT) else 239] * 6,
+        "robot_mode": ROBOT_MODES.get(c.state, RobotMode.RUNNING).value,
+        "joint_mode": [joint_mode(c.state)] * 6,
         "safety_mode": safety,
         "safety_status": safety,
         "actual_tool_accelerometer": now.acceleration.tolist(),
-        "speed_scaling": registers.speed,
+        "speed_scaling": c.scale,
         "target_speed_fraction": registers.speed,
         "actual_momentum": 0.0,
         "actual_main_voltage": MAIN_VOLTAGE,
         "actual_robot_voltage": ROBOT_VOLTAGE,
         "actual_robot_current": sum(map(abs, current)) / 10.0,
         "actual_joint_voltage": [ROBOT_VOLTAGE] * 6,
-        "runtime_state": RUNTIME.get(c.state, 1),
+        "runtime_state": RUNTIME.get(c.state, RuntimeState.STOPPED).value,
         "robot_status_bits": robot_bits,
         "safety_status_bits": safety_bits,
         "analog_io_types": 0,
