@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.lab.controller.controller import ControllerState
+from armwright.lab.controller.controller_states import ControllerState
 from armwright.lab.controller.script_programs import run_text
 from armwright.lab.net import MOST_UNREAD, RECEIVED_BYTES, STEPS_PER_TICK
 from armwright.lab.stand import HOME, Stand

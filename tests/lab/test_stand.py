@@ -11,7 +11,8 @@ import pytest
 
 import armwright as aw
 from armwright.errors import ArmwrightWarning, InputError
-from armwright.lab.controller.controller import EDGES, ControllerEvent, ControllerState, after, version_of
+from armwright.lab.controller.controller import version_of
+from armwright.lab.controller.controller_states import EDGES, ControllerEvent, ControllerState, after
 from armwright.lab.controller.script_programs import run_text
 from armwright.lab.stand import HOME, Faults, Stand
 from armwright.lab.wire import rtde
@@ -187,7 +188,7 @@ def test_a_blow_stops_the_arm_and_the_unmodified_client_is_told():
         assert not np.abs(c.plant.live.qd).max() > 1e-3
         assert ask(stand, "safetymode") == "Safetymode: PROTECTIVE_STOP"
         assert ask(stand, "unlock protective stop") == "Protective stop releasing"
-        assert ask(stand, "safetymode") == "Safetymode: NORMAL"
+        wait_for(lambda: ask(stand, "safetymode") == "Safetymode: NORMAL", "the stop is unlocked")
 
 
 def test_the_collision_is_seen_within_a_tenth_of_a_second_of_the_device(fresh):
@@ -226,7 +227,7 @@ def test_brakes_hold_the_arm(fresh):
         assert np.allclose(c.plant.live.q, HOME, atol=2e-3)
         c.plant.live.inputs["push"][...] = 0.0
     assert "Brake releasing" in ask(fresh, "brake release")
-    assert c.state is ControllerState.READY
+    wait_for(lambda: c.state is ControllerState.READY, "the brakes are released")
 
 
 def test_dashboard_says_what_it_cannot(fresh):

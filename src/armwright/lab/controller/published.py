@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.lab.controller.controller import CONTROLLER_TICK, ROBOT_MODES, RUNTIME, SAFETY_MODES, ControllerState
+from armwright.lab.controller.controller import CONTROLLER_TICK
+from armwright.lab.controller.controller_states import (
+    BRAKED,
+    ROBOT_MODES,
+    RUNTIME,
+    STOPPED_FOR_SAFETY,
+    WITH_PROGRAM,
+    ControllerState,
+    RobotMode,
+    RuntimeState,
+    SafetyMode,
+)
 from armwright.lab.controller.registers import WORD
 
 if TYPE_CHECKING:
@@ -29,18 +40,33 @@ REALTIME = struct.Struct(">I94d")
 TEMPERATURE, MAIN_VOLTAGE, ROBOT_VOLTAGE = 32.0, 48.0, 48.0  # constants: these are not simulated
 NOT_SCALED, NO_PROGRAM = 1, 0
 """RTDE's time_scale_source: nothing but the slider slows the program down; there is none."""
-POWERLESS = (ControllerState.OFF, ControllerState.FAULT)
-JOINT_RUNNING, JOINT_OFF = 253, 239
-TOOL_RUNNING = 253
 
 
-def status_bits(state: ControllerState) -> tuple[int, int]:
-    """Return robot_status_bits (power, program) and safety_status_bits (normal, protective stop, fault)."""
-    power = 0 if state in POWERLESS else 1
-    robot = power | (2 if state in (ControllerState.PLAYING, ControllerState.PAUSED) else 0) | 8
-    if state is ControllerState.STOPPED:
-        return robot, 1 << 2 | 1 << 10
-    return robot, 1 << 9 | 1 << 10 if state is ControllerState.FAULT else 1
+UNPOWERED = (ControllerState.BOOTING, ControllerState.OFF, ControllerState.LOCKED, ControllerState.FAULT)
+_EMERGENCIES = (SafetyMode.SYSTEM_EMERGENCY_STOP, SafetyMode.ROBOT_EMERGENCY_STOP)
+
+
+def joint_mode(state: ControllerState) -> int:
+    """Return RTDE joint_mode: 239 power off, 255 idle, 253 running."""
+    if state in UNPOWERED:
+        return 239
+    return 255 if state in BRAKED else 253
+
+
+def status_bits(state: ControllerState, safety: SafetyMode) -> tuple[int, int]:
+    """Return robot_status_bits (power, program, …) and safety_status_bits.
+
+    Of the latter: 0 normal, 1 reduced, 2 protective stop, 3 recovery, 4 safeguard, 5 and 6 emergency stop of the plant
+    and of the robot, 7 either, 8 violation, 9 fault, 10 stopped for safety.
+    """
+    robot = (0 if state in UNPOWERED else 1) | (2 if state in WITH_PROGRAM else 0) | 8
+    bits = 1 << safety.value - 1
+    if safety in _EMERGENCIES:
+        bits |= 1 << 7
+    elif safety.value > SafetyMode.ROBOT_EMERGENCY_STOP.value:  # bit 7 is taken by "either emergency stop"
+        bits <<= 1
+    stopped = state in STOPPED_FOR_SAFETY or safety in (SafetyMode.SAFEGUARD_STOP, SafetyMode.FAULT)
+    return robot, bits | (1 << 10 if stopped else 0)
 
 
 class Outputs(dict[str, Any]):
@@ -137,7 +163,7 @@ VALUES: dict[str, Callable[[Outputs], Any]] = {
     "actual_current_window": lambda o: np.abs(o.c.plant.thresholds / o.c.plant.map.k).tolist(),
     "actual_current_as_torque": lambda o: o.c.plant.map.torque(o.measured).tolist(),
     "joint_temperatures": _constant([TEMPERATURE] * 6),
-    "joint_mode": lambda o: [JOINT_OFF if o.c.state in POWERLESS else JOINT_RUNNING] * 6,
+    "joint_mode": lambda o: [joint_mode(o.c.state)] * 6,
     "actual_joint_voltage": _constant([ROBOT_VOLTAGE] * 6),
     # tool and elbow
     "actual_TCP_pose": lambda o: o.now.pose.tolist(),
@@ -169,16 +195,16 @@ VALUES: dict[str, Callable[[Outputs], Any]] = {
     "actual_main_voltage": _constant(MAIN_VOLTAGE),
     "actual_robot_voltage": _constant(ROBOT_VOLTAGE),
     # modes
-    "robot_mode": lambda o: ROBOT_MODES.get(o.c.state, 7),
-    "safety_mode": lambda o: SAFETY_MODES.get(o.c.state, 1),
-    "safety_status": lambda o: SAFETY_MODES.get(o.c.state, 1),
-    "runtime_state": lambda o: RUNTIME.get(o.c.state, 1),
-    "robot_status_bits": lambda o: status_bits(o.c.state)[0],
-    "safety_status_bits": lambda o: status_bits(o.c.state)[1],
+    "robot_mode": lambda o: ROBOT_MODES.get(o.c.state, RobotMode.RUNNING).value,
+    "safety_mode": lambda o: o.c.safety.value,
+    "safety_status": lambda o: o.c.safety.value,
+    "runtime_state": lambda o: RUNTIME.get(o.c.state, RuntimeState.STOPPED).value,
+    "robot_status_bits": lambda o: status_bits(o.c.state, o.c.safety)[0],
+    "safety_status_bits": lambda o: status_bits(o.c.state, o.c.safety)[1],
     "joint_position_deviation_ratio": _constant(0.0),
     "collision_detection_ratio": _felt,
     # program
-    "speed_scaling": lambda o: o.c.registers.speed,
+    "speed_scaling": lambda o: o.c.scale,
     "target_speed_fraction": lambda o: o.c.registers.speed,
     "time_scale_source": _time_scale,
     "script_control_line": lambda o: getattr(o.c.program, "line", 0),
@@ -199,7 +225,7 @@ VALUES: dict[str, Callable[[Outputs], Any]] = {
     "euromap67_24V_current": _constant(0.0),
     "encoder0_raw": _constant(0),
     "encoder1_raw": _constant(0),
-    "tool_mode": lambda o: JOINT_OFF if o.c.state in POWERLESS else TOOL_RUNNING,
+    "tool_mode": lambda o: joint_mode(o.c.state),
     "tool_analog_input_types": _constant(0),
     "tool_analog_input0": _constant(0.0),
     "tool_analog_input1": _constant(0.0),
