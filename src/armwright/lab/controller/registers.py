@@ -25,7 +25,7 @@ class Registers:
         analogue: two outputs, fractions of full scale. analogue_types: bit k is set where output k is a voltage.
         tool_voltage: of the tool's connector [V]. tool_output_mode: 0 digital outputs, 1 both for power.
         tool_pin_modes: of the tool's outputs: 1 sinking, 2 sourcing, 3 push-pull. speed: of the slider, (0, 1].
-        outside: wrench (6,) of an external sensor.
+        outside: wrench (6,) of an external sensor. heard: how often each input has been written.
     """
 
     def __init__(self) -> None:
@@ -36,6 +36,7 @@ class Registers:
         self.tool_voltage = self.tool_output_mode = 0
         self.tool_pin_modes, self.speed = [1, 1], 1.0
         self.outside = (0.0,) * 6
+        self.heard: dict[str, int] = {}
         self._owners: dict[str, object] = {}
 
     def set_out_bit(self, k: int, value: bool) -> None:
@@ -62,6 +63,7 @@ class Registers:
     def write(self, values: Mapping[str, Any]) -> None:
         """Write inputs; what is not finite is ignored."""
         for name, value in values.items():
+            self.heard[name] = self.heard.get(name, 0) + 1
             if name.startswith("input_int_register_"):
                 self.ints[int(name[19:])] = value
             elif name.startswith("input_double_register_"):

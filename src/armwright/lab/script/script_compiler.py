@@ -152,7 +152,9 @@ class ScriptCompiler:
             code = compile(ast.Module(body, []), FILE, "exec", dont_inherit=True, optimize=0)
         except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
             line, column = self.places[min(getattr(error, "lineno", 0) or 0, len(self.places) - 1)]
-            said = "more than 20 loops inside one another" if isinstance(error, SyntaxError) else "too much in one place"
+            said = (
+                "more than 20 loops inside one another" if isinstance(error, SyntaxError) else "too much in one place"
+            )
             raise ScriptError(f"compile_error: {said}", line, column) from None
         name = main.at.text if main is not None else "unnamed"
         kind = main.kind if main is not None else "top"

@@ -11,7 +11,9 @@ Work is limited: a thread that has used up its share of a frame goes on in the n
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -24,6 +26,7 @@ from armwright.lab.controller.controller_messages import (
     LabelMessage,
     RuntimeExceptionMessage,
 )
+from armwright.lab.controller.controller_states import ControllerEvent
 from armwright.lab.script import script_values as values
 from armwright.lab.script.script_compiler import FILE, MAIN
 from armwright.lab.script.script_faults import ScriptFault, ScriptHalt, ThreadEnd
@@ -42,6 +45,7 @@ BUSY = "busy"
 MISSING = None
 """What stands for an argument that is left out."""
 THREAD_WORK, FRAME_WORK, LEAST_WORK = 2000, 6000, 50  # passes of loops and calls: of a thread, of all, of each at least
+USUAL_BRAKING = 10.0  # [rad/s²] of what nobody steers any more
 LONGEST_LOOP = 0.5  # [s] that a thread may compute without waiting
 DEEPEST_CALL = 50
 MOST_THREADS = 64
@@ -49,6 +53,17 @@ HELPERS = (
     "add subtract multiply divide remainder negative positive exclusive equal less more at_most at_least truth "
     "item set_item part set_part pose_value list_of"
 )
+
+
+@dataclass
+class Watchdog:
+    """An input that a client must write at least every `period` seconds; `heard` counts, `last` is when it changed."""
+
+    name: str
+    period: float
+    action: str
+    heard: int
+    last: float
 
 
 class ScriptThread:
@@ -68,36 +83,46 @@ class ScriptMachine:
         c: the controller. compiled: what runs. frames: so far. thread: which runs now.
         sockets: of the program. budget: passes that are left to the thread in this frame.
         steering: whether a motion is under way that the program must renew every frame. steered: whether it has.
+        orphan: a motion whose thread was killed in this frame. watchdog: what a client must write, or None.
         beside: whether it runs beside the program (``sec``): it may neither wait nor move.
         settings: what functions of the language remember until the program ends, by name.
     """
 
-    def __init__(self, controller: Controller, compiled: CompiledScript, *, hosts: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, controller: Controller, compiled: CompiledScript, *, hosts: frozenset[str] = frozenset()
+    ) -> None:
         """Make the functions; nothing runs before `tick`. `hosts` may be dialled besides loopback."""
         self.c, self.compiled = controller, compiled
         self.beside = compiled.kind == "sec"
         self.frames, self.budget = 0, THREAD_WORK
         self.sockets = ScriptSockets(hosts)
         self.settings: dict[str, Any] = {}
+        self.flags = [False] * 32
+        self.watchdog: Watchdog | None = None
+        self.orphan: object = None
+        self.random = random.Random(0)  # the same in every run
         self.steering, self.steered = False, False
         self.ended = False
         self._handles = 0
         self.threads: list[ScriptThread] = []
         self.thread: ScriptThread | None = None
         self._answers: dict[int, Any] = {}
-        self._requests = 0
+        self._requests = self._closed = 0
         self.step_time = 0.002 if controller.e_series else 0.008
         self._ticks_per_frame = 1 if controller.e_series else 4
         self._ticks = 0
         names = self._names()
-        exec(compiled.code, names)  # noqa: S102 - a code object of nodes that the compiler makes itself
+        exec(compiled.code, names)
         self._start(names[MAIN])
 
     def _names(self) -> dict[str, Any]:
         """Return all names that the code can see."""
         names: dict[str, Any] = {"__builtins__": {}, "h_busy": BUSY, "h_missing": MISSING, "h_halt": ScriptHalt}
         names |= {f"h_{name}": getattr(values, name) for name in HELPERS.split()}
-        names |= {f"h_{name}": getattr(self, name) for name in "spent entered run kill join label own struct".split()}
+        names |= {
+            f"h_{name}": getattr(self, name)
+            for name in ["spent", "entered", "run", "kill", "join", "label", "own", "struct"]
+        }
         names["h_method"] = self.method
         return names | {f"b_{name}": partial(RUNS[name], self) for name in self.compiled.used}
 
@@ -188,6 +213,8 @@ class ScriptMachine:
     def frame(self) -> None:
         """Resume every thread once."""
         self.frames += 1
+        if self.watchdog is not None and not self._watched(self.watchdog):
+            return
         self.sockets.poll()
         self.steered = False
         here = self.threads
@@ -204,9 +231,28 @@ class ScriptMachine:
             self.finish()
             return
         self.threads = [thread for thread in self.threads if not thread.ended]
-        if self.steering and not self.steered:
+        if (self.steering and not self.steered) or (self.orphan is not None and self.c.motion is self.orphan):
             self.steering = False
-            self.c.halt(self.settings.get("braking", 10.0))
+            self.c.halt(self.settings.get("braking", USUAL_BRAKING))
+        self.orphan = None
+
+    def watch(self, name: str, period: float, action: str) -> None:
+        """Watch from now on that a client writes an input."""
+        self.watchdog = Watchdog(name, period, action, self.c.registers.heard.get(name, 0), self.c.time)
+
+    def _watched(self, watchdog: Watchdog) -> bool:
+        """Return whether the input has been written in time; else the program stops or pauses."""
+        count = self.c.registers.heard.get(watchdog.name, 0)
+        if count != watchdog.heard:
+            watchdog.heard, watchdog.last = count, self.c.time
+        elif self.c.time - watchdog.last > watchdog.period + 0.5 * self.step_time:
+            self.c.messages.append(
+                f"watchdog: {watchdog.name} has not been written; the program is to {watchdog.action}"
+            )
+            self.watchdog = None
+            self.c.handle(ControllerEvent.PAUSE if watchdog.action == "pause" else ControllerEvent.STOP)
+            return False
+        return True
 
     def _resume(self, thread: ScriptThread) -> None:
         self.thread = thread
@@ -295,7 +341,11 @@ class ScriptMachine:
 
     def close_popup(self) -> None:
         """Take it that the window that is open has been closed."""
-        self.settings["popups closed"] = self._requests
+        self._closed = self._requests
+
+    def popup_closed(self, number: int) -> bool:
+        """Return whether a window has been closed."""
+        return number <= self._closed or self._answers.pop(number, None) is not None
 
     def answered(self, number: int) -> ScriptCode:
         """Wait for the answer to a question and return it."""

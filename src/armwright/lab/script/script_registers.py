@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from armwright.lab.script.script_machine import ScriptMachine
     from armwright.lab.script.script_values import ScriptValue
 
-MOST_REGISTER = 47
+MOST_REGISTER, MOST_BIT, MOST_FLAG = 47, 127, 31
 LINES = {"": (0, 7), "standard_": (0, 7), "configurable_": (8, 7), "tool_": (16, 1)}
 """Kind of a digital line → its first bit among the outputs, and its largest number."""
 
@@ -44,15 +44,15 @@ def _write_float(m: ScriptMachine, address: ScriptValue, value: ScriptValue) -> 
 
 
 def _read_bit(m: ScriptMachine, address: ScriptValue) -> bool:
-    return m.c.registers.input_bit(whole(address, "address", 0, 127))
+    return bool(m.c.registers.bits >> whole(address, "address", 0, MOST_BIT) & 1)
 
 
 def _read_output_bit(m: ScriptMachine, address: ScriptValue) -> bool:
-    return m.c.registers.output_bit(whole(address, "address", 0, 127))
+    return bool(m.c.registers.out_bits >> whole(address, "address", 0, MOST_BIT) & 1)
 
 
 def _write_bit(m: ScriptMachine, address: ScriptValue, value: ScriptValue) -> None:
-    m.c.registers.set_output_bit(whole(address, "address", 0, 127), flag(value, "value"))
+    m.c.registers.set_out_bit(whole(address, "address", 0, MOST_BIT), flag(value, "value"))
 
 
 def _set_line(kind: str, m: ScriptMachine, n: ScriptValue, b: ScriptValue) -> None:
@@ -69,7 +69,7 @@ def _line_out(kind: str, m: ScriptMachine, n: ScriptValue) -> bool:
 
 def _line_in(kind: str, m: ScriptMachine, n: ScriptValue) -> bool:
     first, most = LINES[kind]
-    return bool(m.c.registers.inputs >> (first + whole(n, "n", 0, most)) & 1)
+    return bool(m.c.registers.digital_in >> (first + whole(n, "n", 0, most)) & 1)
 
 
 def _set_level(m: ScriptMachine, n: ScriptValue, f: ScriptValue) -> None:
@@ -81,7 +81,7 @@ def _level(m: ScriptMachine, n: ScriptValue) -> float:
 
 
 def _set_flag(m: ScriptMachine, n: ScriptValue, b: ScriptValue) -> None:
-    m.c.registers.flags[whole(n, "n", 0, 31)] = flag(b, "b")
+    m.flags[whole(n, "n", 0, MOST_FLAG)] = flag(b, "b")
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -105,5 +105,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "get_standard_analog_in": lambda m, n: 0.0 * whole(n, "n", 0, 1),
     "get_tool_analog_in": lambda m, n: 0.0 * whole(n, "n", 0, 1),
     "set_flag": _set_flag,
-    "get_flag": lambda m, n: m.c.registers.flags[whole(n, "n", 0, 31)],
+    "get_flag": lambda m, n: m.flags[whole(n, "n", 0, MOST_FLAG)],
 }
