@@ -17,13 +17,13 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.lab.controller.controller import CONTROLLER_TICK, Controller
 from armwright.lab.controller.published import Outputs, realtime_packet, values
-from armwright.lab.controller.script_programs import run_script
 from armwright.lab.lab_clock import Clock
 from armwright.lab.lab_plant import LabPlant
 from armwright.lab.net import STEPS_PER_TICK, Connection, Network
+from armwright.lab.script.script_host import ScriptHost
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
 from armwright.lab.wire.rtde import RtdeConnection
-from armwright.lab.wire.script_text import ScriptReader
+from armwright.lab.wire.script_stream import ScriptReader
 from armwright.lab.wire.secondary import SECONDARY_RATE, robot_state
 
 if TYPE_CHECKING:
@@ -141,11 +141,11 @@ class ScriptConnection:
         self.segments = Segmentation()
 
     def take(self, buffer: bytearray) -> bytes | None:
-        """Read some lines; obey what is recognised when a text is complete."""
+        """Read some lines; a text that is complete is compiled and run."""
         before = len(buffer)
-        script = self._reader.take(buffer)
-        if script is not None:
-            run_script(self._controller, script)
+        text = self._reader.take(buffer)
+        if text is not None and self._controller.scripts is not None:
+            self._controller.scripts.take(text)
         return b"" if len(buffer) < before else None
 
 
@@ -201,6 +201,7 @@ class Stand:
         start = start_of(robot) if q0 is None else q0
         plant = LabPlant(robot, q0=start, world=world, sensitivity=sensitivity, current_noise=current_noise, seed=seed)
         self.controller = Controller(plant, e_series=e_series, software=software)
+        ScriptHost(self.controller)
         if payload is not None:
             plant.carry(payload[0], np.array(payload[1]))
             plant.told(payload[0], np.array(payload[1]))
@@ -244,6 +245,8 @@ class Stand:
         self.clock.stop()
         self.network.close()
         self.controller.solver.close()
+        if self.controller.scripts is not None:
+            self.controller.scripts.close()
         for close in self.closers:
             close()
 

@@ -169,7 +169,8 @@ BUILTINS: dict[str, Builtin] = {
         """get_digital_in(n) -> truth\nget_standard_digital_in(n) -> truth\nget_configurable_digital_in(n) -> truth
         get_tool_digital_in(n) -> truth\nget_flag(n) -> truth\nget_euromap_input\nget_digital_out(n) -> truth
         get_standard_digital_out(n) -> truth\nget_configurable_digital_out(n) -> truth
-        get_tool_digital_out(n) -> truth\nis_steady() -> truth\nread_port_bit\nread_input_boolean_register(address) -> truth\nread_output_boolean_register(address) -> truth
+        get_tool_digital_out(n) -> truth\nis_steady() -> truth\nread_port_bit
+        read_input_boolean_register(address) -> truth\nread_output_boolean_register(address) -> truth
         tool_contact(direction=p[0, 0, 0, 0, 0, 0]) -> steps
         get_robot_soft_power\nget_freedrive_status() -> integer""",
         False,

@@ -32,14 +32,13 @@ class CallMatcher:
         """Return the row of a function of the language.
 
         Raises:
-            ScriptError: there is none, this version does not have it, or it is not made here.
+            ScriptError: there is none, or this version does not have it.
         """
         row = BUILTINS.get(at.key)
         if row is None or not self.has(row):
             raise not_found(at.text, at.line, at.column)
-        if at.key not in RUNS:
-            raise ScriptError(f"compile_error: {at.text} is not made in this controller", at.line, at.column)
-        self.used.add(at.key)
+        if at.key in RUNS:
+            self.used.add(at.key)
         return row
 
     def has(self, row: Builtin) -> bool:

@@ -54,14 +54,14 @@ class CompiledScript(NamedTuple):
         name: of its ``def``; bare lines have none of their own.
         kind: "def", "sec" or "top" (bare lines).
         code: makes the functions; see `MAIN`.
-        places: (line, column) of every node, by Python's line number.
+        places: line, column and word of every node, by Python's line number.
         used: functions of the language that it calls.
     """
 
     name: str
     kind: str
     code: CodeType
-    places: tuple[tuple[int, int], ...]
+    places: tuple[tuple[int, int, str], ...]
     used: frozenset[str]
 
 
@@ -99,7 +99,7 @@ class ScriptCompiler:
     def __init__(self, module: ScriptModule, version: tuple[int, ...]) -> None:
         """Take a tree without statements that were set aside, and the controller's version."""
         self.module = module
-        self.places: list[tuple[int, int]] = [(1, 1)]  # Python's lines count from 1
+        self.places: list[tuple[int, int, str]] = [(1, 1, "")]  # Python's lines count from 1
         self.calls = CallMatcher(version)
         self.own: set[str] = set()
         self.shared: set[str] = set()
@@ -151,7 +151,7 @@ class ScriptCompiler:
         try:
             code = compile(ast.Module(body, []), FILE, "exec", dont_inherit=True, optimize=0)
         except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
-            line, column = self.places[min(getattr(error, "lineno", 0) or 0, len(self.places) - 1)]
+            line, column, _ = self.places[min(getattr(error, "lineno", 0) or 0, len(self.places) - 1)]
             said = (
                 "more than 20 loops inside one another" if isinstance(error, SyntaxError) else "too much in one place"
             )
@@ -168,7 +168,7 @@ class ScriptCompiler:
 
     def at(self, token: Token) -> dict[str, Any]:
         """Return the line of a node that stands for a word."""
-        self.places.append((token.line, token.column))
+        self.places.append((token.line, token.column, token.text))
         line = len(self.places) - 1
         return {"lineno": line, "col_offset": 0, "end_lineno": line, "end_col_offset": 0}
 
@@ -454,6 +454,8 @@ class ScriptCompiler:
         if routine is not None:
             return self.own_call(at, routine, arguments)
         row = self.calls.row(at)
+        if at.key not in self.calls.used:  # known, but nobody has made it: refused where the program comes to it
+            return self.helper("refused", [self.constant(at.text, at)], at)
         return self.builtin(at, row, arguments)
 
     def started(self, at: Token) -> ast.expr:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of lists: ``length``, ``append``, ``pop``, ``insert``, ``remove``, ``extend``, ``clear``, ``slice``…"""
+"""Methods of lists: ``length``, ``append``, ``pop``, ``insert``, ``remove``, ``extend``, ``slice`` and more."""
 
 from __future__ import annotations
 

@@ -53,6 +53,7 @@ HELPERS = (
     "add subtract multiply divide remainder negative positive exclusive equal less more at_most at_least truth "
     "item set_item part set_part pose_value list_of"
 )
+OWN_HELPERS = ("spent", "entered", "run", "kill", "join", "label", "own", "struct", "method", "refused")
 
 
 @dataclass
@@ -123,7 +124,6 @@ class ScriptMachine:
             f"h_{name}": getattr(self, name)
             for name in ["spent", "entered", "run", "kill", "join", "label", "own", "struct"]
         }
-        names["h_method"] = self.method
         return names | {f"b_{name}": partial(RUNS[name], self) for name in self.compiled.used}
 
     # --- what code calls ----------------------------------------------------------------------------------------------
@@ -164,6 +164,10 @@ class ScriptMachine:
         """Return what a method of a list gives."""
         self.charge(base)
         return call_method(name, base, arguments)
+
+    def refused(self, name: str) -> None:
+        """Refuse a function that the language has and this controller has not."""
+        raise ScriptFault(f"{name} is not available in this virtual controller")
 
     def label(self, number: int, text: str) -> None:
         """Say that the program comes to a line of PolyScope."""
@@ -277,12 +281,12 @@ class ScriptMachine:
 
     def fail(self, error: Exception) -> None:
         """End the program by a fault: say where, and what."""
-        line, column = self.place_of(error.__traceback__)
-        self.c.say(RuntimeExceptionMessage(line, column, fault_words(error)))
+        line, column, word = self.place_of(error.__traceback__)
+        self.c.say(RuntimeExceptionMessage(line, column, fault_words(error, word)))
         self.finish()
 
-    def place_of(self, trace: TracebackType | None) -> tuple[int, int]:
-        """Return line and column of the innermost place of the text in a traceback."""
+    def place_of(self, trace: TracebackType | None) -> tuple[int, int, str]:
+        """Return line, column and word of the innermost place of the text in a traceback."""
         found = 1
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == FILE:
@@ -370,12 +374,12 @@ class ScriptMachine:
         return result[0]
 
 
-def fault_words(error: Exception) -> str:
-    """Return what the controller says of a fault."""
+def fault_words(error: Exception, word: str) -> str:
+    """Return what the controller says of a fault at a word."""
     if isinstance(error, ScriptFault):
         return str(error)
     if isinstance(error, NameError):  # of a variable: no other name can be missing
-        return f"The variable '{str(getattr(error, 'name', None) or '').removeprefix('v_')}' has no value yet"
+        return f"The variable '{word}' has no value yet"
     if isinstance(error, ArmwrightError):
         return str(error)
     return f"internal_error: {type(error).__name__}"

@@ -35,6 +35,7 @@ SAME_SPEED = 1e-6  # [rad/s, m/s] within which a speed counts as reached
 END_OF_MODE_DECELERATION = 10.0  # [rad/s²]
 TIME_SLACK = 1e-9  # [s] in sums of steps
 MOST_TIME = 1e6  # [s]
+TOOL_LIMITS = (1.0, 5.0)  # [m/s, m/s²] that a share of 1 means for the tool
 FORCE_GAIN = 0.5  # of force mode; what a program sets is relative to it
 
 
@@ -135,6 +136,24 @@ def _rates(v: ScriptValue, a: ScriptValue, t: ScriptValue = 0) -> tuple[float, f
 
 def _movep(m: ScriptMachine, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
     yield from _movel(m, pose, a, v, 0, r)
+
+
+def _share(value: ScriptValue, name: str) -> float:
+    share = number(value, name)
+    if not 0.0 < share <= 1.0:
+        raise ScriptFault(f"value_error: {name} is a share above 0 and at most 1, got {share:g}")
+    return share
+
+
+def _optimovej(m: ScriptMachine, q: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
+    """Move the joints with shares of the slowest joint's limits."""
+    speed, rate = _share(v, "v") * float(m.c.most_speed.min()), _share(a, "a") * float(m.c.most_acceleration.min())
+    yield from _movej(m, q, rate, speed, 0, r)
+
+
+def _optimovel(m: ScriptMachine, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
+    """Move on a line with shares of the tool's usual limits."""
+    yield from _movel(m, pose, _share(a, "a") * TOOL_LIMITS[1], _share(v, "v") * TOOL_LIMITS[0], 0, r)
 
 
 # --- from frame to frame ----------------------------------------------------------------------------------------------
@@ -309,6 +328,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "movej": _movej,
     "movel": _movel,
     "movep": _movep,
+    "optimovej": _optimovej,
+    "optimovel": _optimovel,
     "servoj": _servoj,
     "servoc": _servoc,
     "speedj": _speedj,

@@ -21,19 +21,14 @@ def _textmsg(m: ScriptMachine, s1: ScriptValue, s2: ScriptValue) -> None:
 
 
 def _popup(
-    m: ScriptMachine,
-    s: ScriptValue,
-    title: ScriptValue,
-    warning: ScriptValue,
-    error: ScriptValue,
-    blocking: ScriptValue,
+    m: ScriptMachine, s: ScriptValue, title: ScriptValue, warning: ScriptValue, error: ScriptValue, waits: ScriptValue
 ) -> Generator[object, None, None]:
     """Open a window; of a blocking one wait until somebody closes it."""
     look = "error" if flag(error, "error") else "warning" if flag(warning, "warning") else "message"
-    waits = flag(blocking, "blocking")
+    blocking = flag(waits, "blocking")
     number = m.ask()
-    m.c.say(PopupMessage(number, text_of(title), text_of(s), look, waits))
-    while waits and not m.popup_closed(number):
+    m.c.say(PopupMessage(number, text_of(title), text_of(s), look, blocking))
+    while blocking and not m.popup_closed(number):
         yield None
 
 
