@@ -19,9 +19,11 @@ import numpy as np
 
 from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.lab.controller.motions import Hold, Motion, PathLostError, brake
+from armwright.lab.controller.outbox import Outbox
 from armwright.motion.trajectory import Reference
 
 if TYPE_CHECKING:
+    from armwright.lab.controller.controller_messages import ControllerMessage
     from armwright.lab.lab_plant import LabPlant
     from armwright.types import Array
 
@@ -271,6 +273,7 @@ class Controller:
         state: see `ControllerState`. why: of the last protective stop. reference: of the last tick.
         lock: held by whoever looks at or changes anything; a tick takes it for some ten microseconds.
         solver: for what a tick cannot wait for.
+        outbox: what clients of the primary interface are to be told.
         ignored: moves that came while another was under way (004, section 4.4.1). collisions: protective stops so far.
     """
 
@@ -293,6 +296,7 @@ class Controller:
         self.steady = 0.0
         self.ft_offset = np.zeros(6)
         self.messages: deque[str] = deque(maxlen=100)
+        self.outbox = Outbox()
         limits = [joint.limits for joint in plant.robot.joints]
         self.most_speed = np.array([limit.velocity for limit in limits])
         self.most_acceleration = np.minimum(np.array([limit.acceleration for limit in limits]), 40.0)
@@ -309,6 +313,10 @@ class Controller:
     def write_inputs(self, values: Mapping[str, Any]) -> None:
         """Write the inputs that come from a client."""
         self.registers.write(values)
+
+    def say(self, record: ControllerMessage) -> None:
+        """Tell the clients of the primary interface something, at the end of this tick; see `Outbox`."""
+        self.outbox.put(record)
 
     @property
     def time(self) -> float:
