@@ -153,9 +153,7 @@ class VirtualController:
 
     def contacts(self, since: float = 0.0) -> list[Touched]:
         """Return what links touched what shapes since a controller time [s]; of the controller's last minute."""
-        return [
-            Touched(*parts, tuple(force), tuple(point)) for *parts, force, point in self._order("contacts", since=since)
-        ]
+        return [Touched(**touch) for touch in self._order("contacts", since=since)["touches"]]
 
     def until(self, condition: Callable[[VirtualTruth], bool], seconds: float = 10.0) -> VirtualTruth:
         """Wait until the truth fulfils a condition, and return it.
