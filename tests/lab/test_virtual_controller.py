@@ -37,11 +37,14 @@ def shared():
 @pytest.fixture
 def robot(shared):
     """The controller of this file, running and above the table again."""
+    shared.emergency_stop(False)
+    shared.safeguard(False)
     if shared.truth().state == "fault":
         ask(shared, "restart safety")
+    settled = ("power off", "protective stop", "running, no program")
     ask(shared, "stop")
+    shared.until(lambda truth: truth.state in settled, 60.0)
     ask(shared, "unlock protective stop")
-    ask(shared, "power on")
     ask(shared, "brake release")
     shared.until(lambda truth: truth.state == "running, no program", 60.0)
     tell(shared, f"movej({ABOVE}, a=3, v=3)\n")
@@ -97,7 +100,25 @@ def test_faults_come_when_they_are_called_for(robot):
     assert robot.protective_stop("a test") and robot.truth().state == "protective stop"
     assert robot.truth().why == "a test" and "PROTECTIVE" in ask(robot, "safetymode")
     assert not (robot.protective_stop() and robot.protective_stop())  # it has stopped already
+    assert robot.truth().why == "a test"
     assert robot.fault() and robot.truth().state == "fault"
+
+
+def test_safety_inputs_last_as_long_as_they_are_asked_for(robot):
+    robot.emergency_stop(system=True)
+    robot.until(lambda truth: truth.safety == "SYSTEM_EMERGENCY_STOP" and truth.state.endswith("power off"))
+    assert "EMERGENCY" in ask(robot, "safetymode")
+    robot.emergency_stop(False)
+    robot.until(lambda truth: (truth.safety, truth.state) == ("NORMAL", "power off"))
+    ask(robot, "brake release")
+    robot.until(lambda truth: truth.state == "running, no program")
+    robot.safeguard()
+    robot.until(lambda truth: truth.safety == "SAFEGUARD_STOP")
+    robot.safeguard(False)
+    robot.reduced()
+    robot.until(lambda truth: truth.safety == "REDUCED")
+    robot.reduced(False)
+    robot.until(lambda truth: truth.safety == "NORMAL")
 
 
 def test_clients_are_cut_off(robot):

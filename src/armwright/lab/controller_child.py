@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
-from armwright.lab.controller.controller import CONTROLLER_TICK, ControllerEvent
+from armwright.lab.controller.controller import CONTROLLER_TICK
+from armwright.lab.controller.controller_states import ControllerEvent
 from armwright.lab.hand import Hand, push
 from armwright.lab.stand import PORTS, Faults, Stand
 from armwright.lab.touch_record import TouchRecord
@@ -120,6 +121,7 @@ class ServedController:
             out = {
                 "time": c.time,
                 "state": c.state.value,
+                "safety": c.safety.name,
                 "why": c.why,
                 "q": q.tolist(),
                 "qd": qd.tolist(),
@@ -143,8 +145,24 @@ class ServedController:
         """Have something happen to the controller; tell whether its state admits it."""
         c = self.stand.controller
         with c.lock:
-            c.why = why or c.why
-            return {"admitted": c.handle(ControllerEvent[name])}
+            before, c.why = c.why, why
+            admitted = c.handle(ControllerEvent[name])
+            c.why = why if admitted else before
+        return {"admitted": admitted}
+
+    def safety(self, inputs: dict[str, bool]) -> dict[str, Any]:
+        """Change inputs of the safety system that last: fields of `SafetyInputs`."""
+        c = self.stand.controller
+        with c.lock:
+            if inputs.get("emergency"):
+                c.press_emergency_stop(system=inputs["system"])
+            elif "emergency" in inputs:
+                c.handle(ControllerEvent.EMERGENCY_OVER)
+            if "guard_open" in inputs:
+                c.handle(ControllerEvent.GUARD_OPEN if inputs["guard_open"] else ControllerEvent.GUARD_CLOSED)
+            if "reduced" in inputs:
+                c.reduce(inputs["reduced"])
+        return {"admitted": True}
 
     def cut(self, ports: list[str]) -> dict[str, Any]:
         """Cut clients off, all or those of named ports; return how many."""
@@ -185,7 +203,8 @@ class ServedController:
 
 
 ORDERS: dict[str, Callable[..., dict[str, Any]]] = {
-    name: getattr(ServedController, name) for name in ("truth", "contacts", "event", "cut", "wire", "push", "carry")
+    name: getattr(ServedController, name)
+    for name in ("truth", "contacts", "event", "safety", "cut", "wire", "push", "carry")
 }
 """What a parent may ask for."""
 

@@ -37,7 +37,8 @@ class VirtualTruth(NamedTuple):
     """What is true of a virtual controller's arm, without any estimate.
 
     Attributes:
-        time: of the controller [s]. state: its state, such as "program running". why: of the last protective stop.
+        time: of the controller [s]. state: its state, such as "program running". safety: what its safety system says.
+        why: of the last protective stop.
         q, qd: joints (6,) [rad, rad/s]. target_q: where the controller wants them (6,) [rad].
         torque: at the joints by the drives (6,) [N m]. current: of the motors, without noise (6,) [A].
         pose: of the TCP (6,): place [m] and rotation vector [rad], base frame.
@@ -46,6 +47,7 @@ class VirtualTruth(NamedTuple):
 
     time: float
     state: str
+    safety: str
     why: str
     q: Sequence[float]
     qd: Sequence[float]
@@ -182,6 +184,18 @@ class VirtualController:
     def fault(self, why: str = "asked for by a test") -> bool:
         """Break down: brakes on, until the safety system is restarted."""
         return bool(self._order("event", name="BREAK", why=why)["admitted"])
+
+    def emergency_stop(self, pressed: bool = True, *, system: bool = False) -> None:
+        """Press an emergency stop, the robot's or that of the plant, or pull it out again: the arm loses its power."""
+        self._order("safety", inputs={"emergency": pressed, "system": system})
+
+    def safeguard(self, open: bool = True) -> None:  # noqa: A002 - a gate is open
+        """Open the safeguard, or close it: a program is held as long as it is open."""
+        self._order("safety", inputs={"guard_open": open})
+
+    def reduced(self, on: bool = True) -> None:
+        """Switch reduced mode on or off."""
+        self._order("safety", inputs={"reduced": on})
 
     def cut(self, *ports: str) -> int:
         """Cut clients off, all of them or those on named ports ("rtde", "dashboard", …); return how many there were."""
