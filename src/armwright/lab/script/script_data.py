@@ -166,7 +166,7 @@ def _rpy2rotvec(m: ScriptMachine, rpy: ScriptValue) -> ScriptValue:
 
 
 def _rotvec2rpy(m: ScriptMachine, rotvec: ScriptValue) -> ScriptValue:
-    return listed(euler_from_rotation(exp_so3(numbers(rotvec, "rotvec", 3)), "zyx")[::-1])
+    return listed(euler_from_rotation(exp_so3(numbers(rotvec, "rotvec", 3)), "zyx").angles[::-1])
 
 
 def _wrench_trans(m: ScriptMachine, T_from_to: ScriptValue, w_from: ScriptValue) -> ScriptValue:

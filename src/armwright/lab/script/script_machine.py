@@ -120,10 +120,7 @@ class ScriptMachine:
         """Return all names that the code can see."""
         names: dict[str, Any] = {"__builtins__": {}, "h_busy": BUSY, "h_missing": MISSING, "h_halt": ScriptHalt}
         names |= {f"h_{name}": getattr(values, name) for name in HELPERS.split()}
-        names |= {
-            f"h_{name}": getattr(self, name)
-            for name in ["spent", "entered", "run", "kill", "join", "label", "own", "struct"]
-        }
+        names |= {f"h_{name}": getattr(self, name) for name in OWN_HELPERS}
         return names | {f"b_{name}": partial(RUNS[name], self) for name in self.compiled.used}
 
     # --- what code calls ----------------------------------------------------------------------------------------------
