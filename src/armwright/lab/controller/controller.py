@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -31,6 +32,7 @@ from armwright.lab.controller.controller_states import (
     awaited,
     safety_mode,
 )
+from armwright.lab.controller.input_watchdogs import InputWatchdogs
 from armwright.lab.controller.motions import Hold, Motion, PathLostError, brake
 from armwright.lab.controller.outbox import Outbox
 from armwright.lab.controller.tick_solver import Solver
@@ -71,13 +73,12 @@ class Registers:
         self._owners = {name: who for name, who in self._owners.items() if who is not owner}
 
     def write(self, values: Mapping[str, Any]) -> None:
-        """Write inputs; what is not finite is ignored."""
+        """Write inputs, all finite."""
         for name, value in values.items():
             if name.startswith("input_int_register_"):
                 self.ints[int(name[19:])] = value
             elif name.startswith("input_double_register_"):
-                if np.isfinite(value):
-                    self.doubles[int(name[22:])] = value
+                self.doubles[int(name[22:])] = value
             elif name.startswith("input_bit_registers"):
                 self.bits[name.endswith("63")] = value
         self._lines(values)
@@ -89,12 +90,12 @@ class Registers:
             self.digital = self.digital & ~(mask << shift) | value << shift
         for k in (0, 1):
             level = values.get(f"standard_analog_output_{k}")
-            if level is not None and values.get("standard_analog_output_mask", 3) >> k & 1 and np.isfinite(level):
+            if level is not None and values.get("standard_analog_output_mask", 3) >> k & 1:
                 self.analogue[k] = float(np.clip(level, 0.0, 1.0))
-        if values.get("speed_slider_mask", 0) & 1 and np.isfinite(values.get("speed_slider_fraction", 1.0)):
+        if values.get("speed_slider_mask", 0) & 1 and "speed_slider_fraction" in values:
             self.speed = float(np.clip(values["speed_slider_fraction"], 0.01, 1.0))
         outside = values.get("external_force_torque")
-        if outside is not None and np.isfinite(outside).all():
+        if outside is not None:
             self.outside = tuple(outside)
 
 
@@ -195,6 +196,7 @@ class Controller:
         self.ft_offset = np.zeros(6)
         self.messages: deque[str] = deque(maxlen=100)
         self.outbox = Outbox()
+        self.watchdogs = InputWatchdogs()
         limits = [joint.limits for joint in plant.robot.joints]
         self.most_speed = np.array([limit.velocity for limit in limits])
         self.most_acceleration = np.minimum(np.array([limit.acceleration for limit in limits]), 40.0)
@@ -209,7 +211,15 @@ class Controller:
         self.registers.release(owner)
 
     def write_inputs(self, values: Mapping[str, Any]) -> None:
-        """Write the inputs that come from a client."""
+        """Write the inputs that come from a client.
+
+        Raises:
+            InputError: a number is not finite; nothing of it is written.
+        """
+        for name, value in values.items():
+            if not (all(map(isfinite, value)) if isinstance(value, tuple) else isfinite(value)):
+                raise InputError(f"input packet refused: {name} is not finite; nothing of it was written")
+        self.watchdogs.heard(values, self.time)
         self.registers.write(values)
 
     def say(self, record: ControllerMessage) -> None:
@@ -234,6 +244,9 @@ class Controller:
         if event in ENDS_PROGRAM:
             self.program = None
             self.solver.forget()
+            self.watchdogs.clear()
+            if event in HARD:
+                self._yield_to_the_world()
             self.halt(STOP_DECELERATION if event in HARD else PROGRAM_STOP_DECELERATION)
         elif follows in HOLDING and not self.motion.resumes:
             self.halt(PROGRAM_STOP_DECELERATION)  # what is steered from moment to moment is not taken up again
@@ -257,6 +270,11 @@ class Controller:
     def safety(self) -> SafetyMode:
         """Return what the safety system reports."""
         return safety_mode(self.state, self.inputs)
+
+    def _yield_to_the_world(self) -> None:
+        """Let the reference be where the arm is, and as fast; an arm in contact is not to be pushed on to its goal."""
+        self.plant.live.memory["integral"][...] = 0.0
+        self.reference = Reference(np.array(self.plant.live.q), np.array(self.plant.live.qd), np.zeros(6))
 
     def settle(self) -> None:
         """Hold where the arm really is."""
@@ -321,6 +339,10 @@ class Controller:
         lasts = DURATIONS.get(self.state)
         if lasts is not None and (self.ticks - self._since) * CONTROLLER_TICK >= lasts:
             self.handle(ControllerEvent.ELAPSED)
+        late = self.watchdogs.overdue(self.time) if self.state is ControllerState.PLAYING else None
+        if late is not None:
+            self.messages.append(f"watchdog: {late[0]} has not been heard; the program is told to {late[1]}")
+            self.handle(ControllerEvent.PAUSE if late[1] == "pause" else ControllerEvent.END)
         event = awaited(self.state, self.inputs)
         if event is not None:
             self.handle(event)
@@ -374,8 +396,9 @@ class Controller:
             at = at._replace(qdd=(at.qd - self.reference.qd) / CONTROLLER_TICK)
         self.reference = at
         if ended:
-            self.motion, self.moving = Hold(at.q), False
-            self.reference = Reference(at.q, np.zeros(6), np.zeros(6))
+            held = np.array(self.plant.live.q) if self.state in STOPPED_FOR_SAFETY else at.q
+            self.motion, self.moving = Hold(held), False
+            self.reference = Reference(held, np.zeros(6), np.zeros(6))
             told, self.finished = self.finished, None
             if told is not None:
                 told()
