@@ -16,7 +16,8 @@ from armwright.lab.controller.controller_states import EDGES, ControllerEvent, C
 from armwright.lab.controller.script_programs import run_text
 from armwright.lab.stand import HOME, Faults, Stand
 from armwright.lab.wire import rtde
-from armwright.lab.wire.rtde import OUTPUTS, recipe_of
+from armwright.lab.wire.rtde import recipe_of
+from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 from armwright.robot.urdf.urdf_write import write_urdf
 from armwright.spatial.rotations import exp_so3
 from armwright.world import HalfSpace, World
@@ -50,7 +51,7 @@ def test_states_that_a_person_can_always_leave():
 
 def test_both_protocol_versions_stream_the_same_values(fresh):
     names = ["timestamp", "actual_q", "robot_mode", "actual_digital_output_bits"]
-    recipe, _ = recipe_of(names, OUTPUTS)
+    recipe, _ = recipe_of(names, kinds_of(OUTPUTS, fresh.controller.version))
     for version in (1, 2):
         with dial(fresh, "rtde") as sock:
             assert call(sock, rtde.PROTOCOL, struct.pack(">H", version)) == b"\1"

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`Controller`: state, motion under way and safety of a virtual UR, one tick of 2 ms at a time; sockets are elsewhere.
 
-`controller_states` has its one state and every transition; what is not listed is refused. `Registers` are the inputs
-and outputs that clients share with the controller: registers, digital and analogue lines, and who owns what.
+`controller_states` has its one state and every transition; what is not listed is refused.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from armwright.lab.controller.controller_states import (
 from armwright.lab.controller.input_watchdogs import InputWatchdogs
 from armwright.lab.controller.motions import Hold, Motion, PathLostError, brake
 from armwright.lab.controller.outbox import Outbox
+from armwright.lab.controller.registers import Registers
 from armwright.lab.controller.tick_solver import Solver
 from armwright.motion.trajectory import Reference
 
@@ -42,61 +42,6 @@ if TYPE_CHECKING:
     from armwright.lab.controller.controller_messages import ControllerMessage
     from armwright.lab.lab_plant import LabPlant
     from armwright.types import Array
-
-
-class Registers:
-    """48 integers and 48 doubles each way, and the lines of the control box.
-
-    Attributes:
-        ints, doubles: what clients wrote. out_ints, out_doubles: what the controller answers.
-        digital: output bits (8 standard, 8 configurable, 2 tool). analogue: two outputs, fractions of full scale.
-        speed: of the slider, (0, 1]. outside: wrench (6,) of an external sensor.
-    """
-
-    def __init__(self) -> None:
-        self.ints, self.out_ints = [0] * 48, [0] * 48
-        self.doubles, self.out_doubles = [0.0] * 48, [0.0] * 48
-        self.bits, self.digital, self.analogue, self.speed = [0, 0], 0, [0.0, 0.0], 1.0
-        self.outside = (0.0,) * 6
-        self._owners: dict[str, object] = {}
-
-    def claim(self, names: tuple[str, ...], owner: object) -> bool:
-        """Take inputs for one owner; False if another has one of them. Masked lines may be shared."""
-        own = [n for n in names if "_register" in n or n == "external_force_torque"]
-        if any(self._owners.get(name, owner) is not owner for name in own):
-            return False
-        self._owners.update(dict.fromkeys(own, owner))
-        return True
-
-    def release(self, owner: object) -> None:
-        """Give all inputs of an owner back."""
-        self._owners = {name: who for name, who in self._owners.items() if who is not owner}
-
-    def write(self, values: Mapping[str, Any]) -> None:
-        """Write inputs, all finite."""
-        for name, value in values.items():
-            if name.startswith("input_int_register_"):
-                self.ints[int(name[19:])] = value
-            elif name.startswith("input_double_register_"):
-                self.doubles[int(name[22:])] = value
-            elif name.startswith("input_bit_registers"):
-                self.bits[name.endswith("63")] = value
-        self._lines(values)
-
-    def _lines(self, values: Mapping[str, Any]) -> None:
-        for kind, shift, width in (("standard", 0, 255), ("configurable", 8, 255), ("tool", 16, 3)):
-            mask = values.get(f"{kind}_digital_output_mask", 0) & width
-            value = values.get(f"{kind}_digital_output", 0) & mask
-            self.digital = self.digital & ~(mask << shift) | value << shift
-        for k in (0, 1):
-            level = values.get(f"standard_analog_output_{k}")
-            if level is not None and values.get("standard_analog_output_mask", 3) >> k & 1:
-                self.analogue[k] = float(np.clip(level, 0.0, 1.0))
-        if values.get("speed_slider_mask", 0) & 1 and "speed_slider_fraction" in values:
-            self.speed = float(np.clip(values["speed_slider_fraction"], 0.01, 1.0))
-        outside = values.get("external_force_torque")
-        if outside is not None:
-            self.outside = tuple(outside)
 
 
 CONTROLLER_TICK = 0.002  # [s]
@@ -163,13 +108,16 @@ class Controller:
         plant: the arm. e_series, version, rate: as RTDE reports them. registers: shared with clients.
         state: see `ControllerState`. why: of the last protective stop. reference: of the last tick.
         lock: held by whoever looks at or changes anything; a tick takes it for some ten microseconds.
-        solver: for what a tick cannot wait for.
+        solver: for what a tick cannot wait for. execution_time: of the tick before this one [ms].
         outbox: what clients of the primary interface are to be told.
         ignored: moves that came while another was under way (004, section 4.4.1). collisions: protective stops so far.
     """
 
     plant: LabPlant
     version: tuple[int, int, int, int]
+    ticks: int
+    reference: Reference
+    execution_time: float
     state: ControllerState
     place: CommandPlace
 
@@ -192,7 +140,7 @@ class Controller:
         self.solver = Solver()
         self._history, self._kept = np.tile(plant.live.q, (HISTORY, 1)), 0
         self.ticks = self.publications = self.ignored = self.collisions = 0
-        self.steady = 0.0
+        self.steady = self.execution_time = 0.0
         self.ft_offset = np.zeros(6)
         self.messages: deque[str] = deque(maxlen=100)
         self.outbox = Outbox()
