@@ -249,6 +249,14 @@ class Controller:
         self.motion, self.moving, self.finished = motion, True, finished
 
     @property
+    def instructed(self) -> bool:
+        """Return whether the motion instruction under way is over for its program: the next one may come.
+
+        The arm may still move: in a blend zone, or in the step that speedj and speedl keep after their time.
+        """
+        return not self.moving or self.motion.returned
+
+    @property
     def may_move(self) -> bool:
         """Return whether a move would be obeyed."""
         return self.state in MOBILE

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 MOTION_TICK = 0.002  # of a tick [s]
-HALF_A_MOTION_TICK = 0.5 * MOTION_TICK  # [s]: less is no time left
+NO_TIME = 1e-6  # [s]: less is no time left
 REACHED_SPEED = 1e-9  # [rad/s] from the speed that is wanted
 SERVO_PATIENCE = 0.1  # [s] that the last target of a servoj counts after its time
 LOST_IK_ERROR = 1e-3  # error of the inverse kinematics at which a Cartesian motion gives up [m, rad]
@@ -239,7 +239,7 @@ class Spell:
     def passes(self, scale: float, *, reached: bool) -> None:
         """Let a step pass, of time that is scaled."""
         self._left -= MOTION_TICK * scale
-        self.over = self.over or self._left <= HALF_A_MOTION_TICK or (self._until_reached and reached)
+        self.over = self.over or self._left <= NO_TIME or (self._until_reached and reached)
 
 
 class JointSpeed:
@@ -322,7 +322,7 @@ class JointServo:
     @property
     def returned(self) -> bool:
         """See `Motion`."""
-        return self._left <= SERVO_PATIENCE + HALF_A_MOTION_TICK
+        return self._left <= SERVO_PATIENCE + NO_TIME
 
     def aim(self, goal: Array, time: float, lookahead: float, gain: float) -> None:
         """Set a new target; it counts for `time` and `SERVO_PATIENCE` more, then the arm brakes."""

@@ -37,6 +37,7 @@ LEAST_WAY = 1e-6  # [m] between two points of a course
 OPPOSITE_LEGS_COSINE = -0.985  # cosine between two legs of a course that are nearly opposite: no arc fits
 MOST_RADIUS = 2.0  # of a blend [m]
 REACHED_POSE_ERROR = 1e-6  # error of a pose that counts as reached [m, rad]
+RESTING_SPEED = 1e-9  # [rad/s]: an arm that is slower rests
 MOVES_AT_ONCE = 8  # moves that may be planned within a tick: 1 ms at most
 TO_A_GOAL = ("movej", "movel", "movep")
 

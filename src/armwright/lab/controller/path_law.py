@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from armwright.lab.controller.motions import LOST_IK_ERROR, JointLimits, Towards, trapezoid
+from armwright.lab.controller.motions import JointLimits, Towards, trapezoid
 
 if TYPE_CHECKING:
     from armwright.lab.controller.tool_way import ToolWay
     from armwright.types import Array
 
 SAMPLES_ON_A_WAY = 48  # at least, evenly, where no joint moves much
-WIDEST_JOINT_STEP = 0.08  # between two samples [rad]
-FINEST_STEP = 1.0 / 4096.0  # share of the way between two samples: finer, and the way is lost
+WIDEST_JOINT_STEP = 0.05  # between two samples [rad]
+FINEST_STEP = 1e-4  # [m] between two samples: where the joints move far within it, the way is lost
+SAMPLE_ERROR = 2e-5  # of the inverse kinematics at a sample [m, rad]
 MOST_SAMPLES = 600  # of a way
 SAMPLE_ROUNDS = 3  # of Newton's method at a sample
 SPEED_SHARE, ACCELERATION_SHARE = 0.95, 0.85  # of the joints' limits that a plan uses: samples miss peaks
@@ -42,7 +43,7 @@ class WaySamples(NamedTuple):
 def sampled(way: ToolWay, q: Array, towards: Towards) -> WaySamples:
     """Follow a way from a configuration (n,) on, in steps that are fine where the joints move fast."""
     most = way.length / SAMPLES_ON_A_WAY
-    least, h, s = way.length * FINEST_STEP, most, 0.0
+    least, h, s = min(FINEST_STEP, most), most, 0.0
     places, rows = [0.0], [np.array(q)]
     corners = [x for x in way.joints[1:] if x > 0.0]
     while s < way.length and len(rows) < MOST_SAMPLES:
@@ -55,12 +56,11 @@ def sampled(way: ToolWay, q: Array, towards: Towards) -> WaySamples:
             if error < 1e-7:
                 break
         moved = float(np.abs(found - rows[-1]).max())
-        if not (error < LOST_IK_ERROR and moved < WIDEST_JOINT_STEP):
-            if step > least:
-                h = 0.5 * step
-                continue
-            if not error < LOST_IK_ERROR or moved > 10.0 * WIDEST_JOINT_STEP:
+        if not (error < SAMPLE_ERROR and moved < WIDEST_JOINT_STEP):
+            if step <= least:
                 return WaySamples(np.array(places), np.array(rows), s)
+            h = 0.5 * step
+            continue
         s = nearest if step >= nearest - s else s + step
         places.append(s)
         rows.append(found)
@@ -154,7 +154,7 @@ def law_of(
         v: tool speed [m/s].
         a: tool acceleration [m/s²].
         limits: of the joints.
-        start: σ̇ at the beginning [m/s]; the end is at rest.
+        start: σ̇ at the beginning [m/s]; the end is at rest, also where the joints cannot follow any more.
     """
     s, q = found.s, found.q
     if len(s) < 2:
@@ -173,10 +173,10 @@ def law_of(
         top = min(v * v, a * way.length)
         if (bound >= top).all() and (top * q2 + a * q1 <= A).all():
             return TrapezoidLaw(way.length, v, a)
-    return PathLaw(s, _sweeps(s, np.minimum(bound, wanted), a, (A, q1, q2), start, found.lost < inf))
+    return PathLaw(s, _sweeps(s, np.minimum(bound, wanted), a, (A, q1, q2), start))
 
 
-def _sweeps(s: Array, cap: Array, a: float, joints: tuple[Array, Array, Array], start: float, open_end: bool) -> Array:
+def _sweeps(s: Array, cap: Array, a: float, joints: tuple[Array, Array, Array], start: float) -> Array:
     """Return σ̇² (k,) after a sweep backward and one forward."""
     A, q1, q2 = joints
     steps, n = np.diff(s), len(s)
@@ -188,8 +188,7 @@ def _sweeps(s: Array, cap: Array, a: float, joints: tuple[Array, Array, Array], 
         return min(a, max(float(free.min()), float(room[k])))
 
     x = np.array(cap)
-    if not open_end:
-        x[-1] = 0.0
+    x[-1] = 0.0
     for k in range(n - 2, -1, -1):
         x[k] = min(x[k], x[k + 1] + 2.0 * steps[k] * most(k + 1, x[k + 1]))
     hard = start * start  # the speed that it has cannot be taken away at once
@@ -197,9 +196,7 @@ def _sweeps(s: Array, cap: Array, a: float, joints: tuple[Array, Array, Array], 
     for k in range(n - 1):
         x[k + 1] = min(x[k + 1], x[k] + 2.0 * steps[k] * most(k, x[k]))
         hard -= 2.0 * steps[k] * HARD_BRAKING * a
-        if k + 2 < n or open_end:
+        if k + 2 < n:
             x[k + 1] = max(x[k + 1], hard)
     x[1:-1] = np.maximum(x[1:-1], 1e-8)
-    if open_end:
-        x[-1] = max(x[-1], 1e-8)
     return x

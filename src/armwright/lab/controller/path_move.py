@@ -2,7 +2,7 @@
 """`PathMove`: the TCP along a way (movel, movep, movec), as fast as tool and joints may.
 
 It gives control back to its program where its blend zone begins (`returned`); the next move may then take over with the
-speed that it has (`bent_move`). It ends at rest, so an arm that is told nothing more stops at its goal.
+speed that it has (`next_on`). It ends at rest, so an arm that is told nothing more stops at its goal.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 STEP_SHARE = 0.98  # of the joints' speed limits that a tick uses
-MOST_TRIES = 4  # to make the step of a tick short enough
 SLOWEST_SCALE = 0.01  # of the planned step: a way that can only be followed slower than that is lost
 
 
@@ -145,11 +144,9 @@ class PathMove(Stretch):
         if self._samples is None:
             return Reference(self._q, np.zeros_like(self._q), np.zeros_like(self._q)), True
         before, share = self._t, 1.0
-        for _ in range(MOST_TRIES):
+        while True:
             self._t = before + share * scale * MOTION_TICK
             s, speed = self.law.at(self._t)
-            if self._t >= self.law.whole and self._samples.lost < inf:
-                raise PathLostError("the path leaves what the joints can follow: it is out of reach or singular")
             q, error = self._towards(self._q, self.way.pose(s))
             if not error <= LOST_IK_ERROR:
                 raise PathLostError(f"the path leaves what the joints can follow by {error:.2g} m or rad")
@@ -160,6 +157,8 @@ class PathMove(Stretch):
             share *= STEP_SHARE / fast
             if share < SLOWEST_SCALE:
                 raise PathLostError("the path is singular: the joints cannot pass it")
+        if self._t >= self.law.whole and self._samples.lost < inf:
+            raise PathLostError("the path leaves what the joints can follow: it is out of reach or singular")
         at = Reference(q, qd, (qd - self._qd) / MOTION_TICK)
         self._q, self._qd, self._s, self._speed = q, qd, s, speed * scale * share
         return at, self._t >= self.law.whole
@@ -167,7 +166,7 @@ class PathMove(Stretch):
     def next_on(
         self, pose: Array, v: float, a: float, towards: Towards, limits: JointLimits, radius: float
     ) -> PathMove | None:
-        """Return the move that leaves this one on a bend and goes on to a pose (6,) in a line; None if it is on no line.
+        """Return the move that leaves this one on a bend, then goes in a line to a pose (6,); None if it is on no line.
 
         The bend begins where this move is now, or where it comes within the reach of the next one.
         """

@@ -8,7 +8,8 @@ begin at once,
     p(τ) = W − (1 − τ)² u + τ² w,   σ = 2 d τ,   R(τ) = R_P exp((2τ − τ²) a) exp(τ² b),
 
 with u, w the ways from where it begins to the corner and from there to where it ends, a and b the turns on these ways:
-dp/dσ and the rate of turning are those of the lines at both ends, so that nothing jumps. Everything here is a few scalars: it is asked every tick.
+dp/dσ and the rate of turning are those of the lines at both ends, so that nothing jumps.
+Everything here is a few scalars: it is asked every tick.
 """
 
 from __future__ import annotations
