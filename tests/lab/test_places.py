@@ -15,7 +15,6 @@ from armwright.lab.stand import Stand
 from armwright.lab.virtual_sensors import VirtualNetFt
 from armwright.lab.wire import netft, rtde
 from support.lab import PORTS, address, ask, call, dial, read_packet, wait_for
-from support.patience import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +27,7 @@ def crowded():
 def listener(stand, count=0):
     """A client of the force sensor that has had its first record."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sock.settimeout(PATIENCE)
+    sock.settimeout(30)
     sock.connect((stand.host, stand.ft.rdt_port))
     sock.send(netft.request(netft.START_REALTIME, count))
     assert len(sock.recv(100)) == netft.RECORD.size
@@ -68,7 +67,7 @@ def test_a_ninth_listener_gets_the_place_of_the_one_that_asked_longest_ago(no_li
         for sock in eight:
             drain(sock)
         for sock in (eight[0], *eight[2:]):
-            sock.settimeout(PATIENCE)
+            sock.settimeout(30)
             assert sock.recv(100)
         with pytest.raises(BlockingIOError):
             eight[1].recv(100)
