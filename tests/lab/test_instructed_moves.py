@@ -259,7 +259,7 @@ def test_optimovej_uses_a_share_of_every_joints_limits(c):
     assert np.abs(half.qd / c.most_speed).max() == pytest.approx(0.5, rel=1e-3)
     full = Run(c, partial(ur.optimovej, c, HOME, 0.3, 1.0))
     assert full.time < half.time and np.abs(full.qd / c.most_speed).max() <= 1.0
-    with pytest.raises(InputError, match="share|lie in"):
+    with pytest.raises(InputError, match="lie in"):
         ur.optimovej(c, goal, 0.3, 1.5)
 
 
@@ -298,7 +298,7 @@ def test_time_of_speedj_is_scaled_by_the_slider_and_that_of_servoj_is_not(c):
     assert set(np.diff(seen.script.calls)) == {2}
     assert np.abs(seen.qd).max() == pytest.approx(0.1)
     goal = c.reference.q.copy()
-    seen = Run(c, *[partial(ur.servoj, c, goal + [0, 0, 0, 0, 0, 0.001 * k], 0.002) for k in range(100)])
+    seen = Run(c, *[partial(ur.servoj, c, goal + np.array([0, 0, 0, 0, 0, 0.001 * k]), 0.002) for k in range(100)])
     assert set(np.diff(seen.script.calls)) == {1}
 
 

@@ -129,9 +129,7 @@ def _share(what: str, x: float) -> float:
     return x
 
 
-def _line(
-    c: Controller, pose: Array, rates: tuple[float, float], limits: JointLimits, radius: float, t: float
-) -> None:
+def _line(c: Controller, pose: Array, rates: tuple[float, float], limits: JointLimits, radius: float, t: float) -> None:
     """Begin a line to a TCP pose (6,): on a bend from the line before it, or as any other move."""
     before = _leading(c)
     if isinstance(before, PathMove) and not t > 0.0:
