@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The language, row by row: what programs compute when they run, and where a text alone tells it, when they are read."""
+"""The language, row by row: what programs compute when they run, and, where the text tells it, when they are read."""
 
 import pytest
 
@@ -136,7 +136,8 @@ LANGUAGE = [
     ("while", "  i = 0\n  while i < 3:\n    i = i + 1\n" + out("i") + "  end\n", "", [1, 2, 3]),
     (
         "break and continue",
-        "  i = 0\n  while i < 9:\n    i = i + 1\n    if i == 2:\n      continue\n    end\n    if i > 3:\n      break\n    end\n"
+        "  i = 0\n  while i < 9:\n    i = i + 1\n    if i == 2:\n      continue\n    end\n"
+        + "    if i > 3:\n      break\n    end\n"
         + out("i")
         + "  end\n"
         + out("9"),
@@ -145,7 +146,8 @@ LANGUAGE = [
     ),
     (
         "a loop in a loop",
-        "  i = 0\n  n = 0\n  while i < 3:\n    j = 0\n    while j < 4:\n      j = j + 1\n      n = n + 1\n      if j == 2:\n        break\n      end\n    end\n    i = i + 1\n  end\n"
+        "  i = 0\n  n = 0\n  while i < 3:\n    j = 0\n    while j < 4:\n      j = j + 1\n"
+        + "      n = n + 1\n      if j == 2:\n        break\n      end\n    end\n    i = i + 1\n  end\n"
         + out("n"),
         "",
         [6],
@@ -222,7 +224,8 @@ LANGUAGE = [
     (
         "a return out of a loop",
         out("g(3)"),
-        "  def g(n):\n    i = 0\n    while True:\n      i = i + 1\n      if i == n:\n        return i * 10\n      end\n    end\n  end\n",
+        "  def g(n):\n    i = 0\n    while True:\n      i = i + 1\n"
+        "      if i == n:\n        return i * 10\n      end\n    end\n  end\n",
         [30],
     ),
     (

@@ -16,15 +16,16 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.lab.controller.controller import CONTROLLER_TICK, Controller
+from armwright.lab.controller.port_commands import obey_port, port_command, refuses
 from armwright.lab.controller.published import Outputs, realtime_packet, values
 from armwright.lab.lab_clock import Clock
 from armwright.lab.lab_plant import LabPlant
 from armwright.lab.net import STEPS_PER_TICK, Connection, Network
+from armwright.lab.primary_feed import PrimaryFeed
 from armwright.lab.script.script_host import ScriptHost
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
 from armwright.lab.wire.rtde import RtdeConnection
 from armwright.lab.wire.script_stream import ScriptReader
-from armwright.lab.wire.secondary import SECONDARY_RATE, robot_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,9 +144,13 @@ class ScriptConnection:
     def take(self, buffer: bytearray) -> bytes | None:
         """Read some lines; a text that is complete is compiled and run."""
         before = len(buffer)
-        text = self._reader.take(buffer)
-        if text is not None and self._controller.scripts is not None:
-            self._controller.scripts.take(text)
+        text, c = self._reader.take(buffer), self._controller
+        if text is not None:
+            command = port_command(text)
+            if command is not None:
+                obey_port(c, command)
+            elif c.scripts is not None and not refuses(c):
+                c.scripts.take(text)
         return b"" if len(buffer) < before else None
 
 
@@ -211,6 +216,7 @@ class Stand:
         self.faults = faults or Faults()
         self.host = host
         self.network = Network(self.controller.lock)
+        self._feed = PrimaryFeed(self.controller, self.network)
         self.sensors: list[Callable[[int, FeltWrench], None]] = []
         self.closers: list[Callable[[], None]] = []
         self.witnesses: list[Callable[[], None]] = []
@@ -231,6 +237,8 @@ class Stand:
         makers: dict[str, Callable[[], Any]] = {
             "rtde": lambda: (RtdeConnection(c, self._streamed_fields), b""),
             "dashboard": lambda: (DashboardConnection(c), BANNER),
+            "primary": lambda: (ScriptConnection(c), self._feed.greeting()),
+            "secondary": lambda: (ScriptConnection(c), self._feed.greeting()),
         }
         script = lambda: (ScriptConnection(c), b"")  # noqa: E731 - one line among others
         return {
@@ -269,12 +277,13 @@ class Stand:
                 witness()
             if self.faults.stall and c.ticks == self._stall_at:
                 self.clock.stall(self.faults.stall)
-            due = c.ticks % c.ticks_per_publication == 0
-            if due:
-                self._publish()
+            if c.ticks % c.ticks_per_publication == 0:
+                skipped = self._publish()
+                self._feed.tick(self._values, skipped=skipped)
             else:
                 for connection in self.network.connections("realtime"):
                     self._finish(connection)
+                self._feed.tick(None)
             if self.sensors:
                 felt = c.plant.feel()
                 for sensor in self.sensors:
@@ -287,7 +296,8 @@ class Stand:
         talks = [connection.talk for connection in self.network.connections("rtde")]
         return sum(talk.fields for talk in talks if isinstance(talk, RtdeConnection))
 
-    def _publish(self) -> None:
+    def _publish(self) -> bool:
+        """Publish what is due; return whether the fault of skipping left it out."""
         c = self.controller
         v = self._values = values(c)
         c.publications += 1
@@ -295,7 +305,7 @@ class Stand:
         self.gaps += now - self._published > 2.0 / c.rate
         self._published = now
         if self.faults.skips():
-            return
+            return True
         for connection in self.network.connections("rtde"):
             assert isinstance(connection.talk, RtdeConnection)
             connection.send(connection.talk.data(c.publications, v))
@@ -304,10 +314,7 @@ class Stand:
             packet = realtime_packet(v)
             for connection in streams:
                 self._stream(connection, packet)
-        if c.ticks % round(1.0 / (SECONDARY_RATE * CONTROLLER_TICK)) == 0:
-            state = robot_state(v, c.plant.tcp.tolist())
-            for connection in self.network.connections("primary", "secondary"):
-                connection.send(state)
+        return False
 
     def _stream(self, connection: Connection, packet: bytes) -> None:
         assert isinstance(connection.talk, ScriptConnection)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,6 @@ from armwright.lab.controller.controller_messages import (
     LabelMessage,
     RuntimeExceptionMessage,
 )
-from armwright.lab.controller.controller_states import ControllerEvent
 from armwright.lab.script import script_values as values
 from armwright.lab.script.script_compiler import FILE, MAIN
 from armwright.lab.script.script_faults import ScriptFault, ScriptHalt, ThreadEnd
@@ -45,7 +43,7 @@ BUSY = "busy"
 MISSING = None
 """What stands for an argument that is left out."""
 THREAD_WORK, FRAME_WORK, LEAST_WORK = 2000, 6000, 50  # passes of loops and calls: of a thread, of all, of each at least
-USUAL_BRAKING = 10.0  # [rad/s²] of what nobody steers any more
+ORPHAN_BRAKING = 10.0  # [rad/s²] of a move whose thread was killed
 LONGEST_LOOP = 0.5  # [s] that a thread may compute without waiting
 DEEPEST_CALL = 50
 MOST_THREADS = 64
@@ -54,17 +52,6 @@ HELPERS = (
     "item set_item part set_part pose_value list_of"
 )
 OWN_HELPERS = ("spent", "entered", "run", "kill", "join", "label", "own", "struct", "method", "refused")
-
-
-@dataclass
-class Watchdog:
-    """An input that a client must write at least every `period` seconds; `heard` counts, `last` is when it changed."""
-
-    name: str
-    period: float
-    action: str
-    heard: int
-    last: float
 
 
 class ScriptThread:
@@ -83,8 +70,7 @@ class ScriptMachine:
     Attributes:
         c: the controller. compiled: what runs. frames: so far. thread: which runs now.
         sockets: of the program. budget: passes that are left to the thread in this frame.
-        steering: whether a motion is under way that the program must renew every frame. steered: whether it has.
-        orphan: a motion whose thread was killed in this frame. watchdog: what a client must write, or None.
+        orphan: a motion whose thread was killed in this frame.
         beside: whether it runs beside the program (``sec``): it may neither wait nor move.
         settings: what functions of the language remember until the program ends, by name.
     """
@@ -99,10 +85,8 @@ class ScriptMachine:
         self.sockets = ScriptSockets(hosts)
         self.settings: dict[str, Any] = {}
         self.flags = [False] * 32
-        self.watchdog: Watchdog | None = None
         self.orphan: object = None
         self.random = random.Random(0)  # the same in every run
-        self.steering, self.steered = False, False
         self.ended = False
         self._handles = 0
         self.threads: list[ScriptThread] = []
@@ -214,10 +198,7 @@ class ScriptMachine:
     def frame(self) -> None:
         """Resume every thread once."""
         self.frames += 1
-        if self.watchdog is not None and not self._watched(self.watchdog):
-            return
         self.sockets.poll()
-        self.steered = False
         here = self.threads
         share = min(THREAD_WORK, max(LEAST_WORK, FRAME_WORK // max(1, len(here))))
         for thread in here[:]:
@@ -232,28 +213,9 @@ class ScriptMachine:
             self.finish()
             return
         self.threads = [thread for thread in self.threads if not thread.ended]
-        if (self.steering and not self.steered) or (self.orphan is not None and self.c.motion is self.orphan):
-            self.steering = False
-            self.c.halt(self.settings.get("braking", USUAL_BRAKING))
+        if self.orphan is not None and self.c.motion is self.orphan:
+            self.c.halt(ORPHAN_BRAKING)
         self.orphan = None
-
-    def watch(self, name: str, period: float, action: str) -> None:
-        """Watch from now on that a client writes an input."""
-        self.watchdog = Watchdog(name, period, action, self.c.registers.heard.get(name, 0), self.c.time)
-
-    def _watched(self, watchdog: Watchdog) -> bool:
-        """Return whether the input has been written in time; else the program stops or pauses."""
-        count = self.c.registers.heard.get(watchdog.name, 0)
-        if count != watchdog.heard:
-            watchdog.heard, watchdog.last = count, self.c.time
-        elif self.c.time - watchdog.last > watchdog.period + 0.5 * self.step_time:
-            self.c.messages.append(
-                f"watchdog: {watchdog.name} has not been written; the program is to {watchdog.action}"
-            )
-            self.watchdog = None
-            self.c.handle(ControllerEvent.PAUSE if watchdog.action == "pause" else ControllerEvent.STOP)
-            return False
-        return True
 
     def _resume(self, thread: ScriptThread) -> None:
         self.thread = thread

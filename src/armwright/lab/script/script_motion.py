@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of the language that lead the arm. They only begin motions of the controller, and wait for them.
 
-A move that is under way when its thread is killed is braked, unless another motion follows in the same frame. What is
-steered from frame to frame (speedj, speedl) keeps its speed for one frame, then the arm brakes. Their time is the
-scaled one: at a slider of 50 % a frame counts half. servoj counts real time.
+A move that is under way when its thread is killed is braked, unless another motion follows in the same frame.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.lab.controller import instructed_moves as ur
 from armwright.lab.controller import move_calls as moves
 from armwright.lab.controller.commands import ToolServo
 from armwright.lab.controller.compliant_motions import AxesFreeDrive, DirectTorque, ForceMode, FreeDrive
@@ -25,17 +25,15 @@ from armwright.motion.trajectory import Reference
 from armwright.spatial import exp_so3
 
 if TYPE_CHECKING:
-    from armwright.lab.controller.motions import Motion, Stretch
     from armwright.lab.script.script_machine import ScriptMachine
     from armwright.types import Array
 
 Waiting = Generator[object, None, None]
 SLOWEST_CHANGE = 1e-6  # [rad/s², m/s²]: speedj may be asked to keep its speed
-SAME_SPEED = 1e-6  # [rad/s, m/s] within which a speed counts as reached
+LEAST_BRAKING = 0.1  # [rad/s², m/s²]
 END_OF_MODE_DECELERATION = 10.0  # [rad/s²]
 TIME_SLACK = 1e-9  # [s] in sums of steps
 MOST_TIME = 1e6  # [s]
-TOOL_LIMITS = (1.0, 5.0)  # [m/s, m/s²] that a share of 1 means for the tool
 FORCE_GAIN = 0.5  # of force mode; what a program sets is relative to it
 
 
@@ -45,15 +43,19 @@ def check_may_move(m: ScriptMachine) -> None:
         raise ScriptFault("a secondary program may not move the arm")
 
 
-def moved(m: ScriptMachine, motion: Motion) -> Waiting:
-    """Begin a motion and wait until it has ended, or another has taken its place."""
+def told(m: ScriptMachine, begin: Callable[[], None], *, to_rest: bool = False) -> Waiting:
+    """Begin a motion and wait until the controller says that the instruction is over, or `to_rest` that the arm rests.
+
+    Another motion that takes its place ends the waiting, too.
+    """
     check_may_move(m)
-    ended: list[bool] = []
-    m.c.begin(motion, lambda: ended.append(True))
-    m.steering = False
+    begin()
+    motion = m.c.motion
     try:
-        while not ended and m.c.motion is motion:
+        while True:
             yield None
+            if m.c.motion is not motion or not m.c.moving or (not to_rest and m.c.instructed):
+                return
     except GeneratorExit:
         m.orphan = motion
         raise
@@ -78,125 +80,74 @@ def goal_pose(m: ScriptMachine, goal: ScriptValue, name: str) -> Array:
     return m.c.plant.pose_of(moves.joint_goal(m.c, numbers(goal, name, 6).tolist()))
 
 
-def _radius(value: ScriptValue) -> float:
-    r = number(value, "r")
-    if not 0.0 <= r <= moves.MOST_RADIUS:
-        raise ScriptFault(f"value_error: a blend radius of 0 to {moves.MOST_RADIUS:g} m, got {r:g}")
-    return r
-
-
-def _timed(m: ScriptMachine, move: Stretch, t: ScriptValue, *, tool: bool) -> Stretch:
-    """Make a move take a time, if one is given."""
-    time = number(t, "t")
+def _rates(a: ScriptValue, v: ScriptValue, t: ScriptValue = 0) -> tuple[float, float, float]:
+    """Return acceleration, speed and time; where a time is given the others may be 0."""
+    rate, speed, time = number(a, "a"), number(v, "v"), number(t, "t")
     if not 0.0 <= time <= MOST_TIME:
         raise ScriptFault(f"value_error: t is 0 to {MOST_TIME:g} s, got {time:g}")
     if time > 0.0:
-        move.last(time, *moves.rates(m.c, 100.0, 1000.0, tool=tool))
-    return move
-
-
-def _rest(m: ScriptMachine) -> Reference:
-    """Return where a move begins: moves begin at rest."""
-    return Reference(np.array(m.c.reference.q), np.zeros(6), np.zeros(6))
-
-
-def _still(m: ScriptMachine) -> Waiting:
-    """Brake first where the arm moves: a move from rest would jump."""
-    if np.any(np.abs(m.c.reference.qd) > SAME_SPEED):
-        yield from moved(m, brake(m.c.reference, END_OF_MODE_DECELERATION))
+        return (rate if rate > 0.0 else 1.0), (speed if speed > 0.0 else 1.0), time
+    return rate, speed, time
 
 
 def _movej(m: ScriptMachine, q: ScriptValue, a: ScriptValue, v: ScriptValue, t: ScriptValue, r: ScriptValue) -> Waiting:
     check_may_move(m)
-    _radius(r)
+    rates, radius = _rates(a, v, t), number(r, "r")
     goal = yield from goal_joints(m, q, "q")
-    yield from _still(m)
-    move = moves.joint_move(m.c, _rest(m), goal, *_rates(v, a, t))
-    yield from moved(m, _timed(m, move, t, tool=False))
+    yield from told(m, partial(ur.movej, m.c, goal.tolist(), *rates, radius))
 
 
 def _movel(
     m: ScriptMachine, pose: ScriptValue, a: ScriptValue, v: ScriptValue, t: ScriptValue, r: ScriptValue
 ) -> Waiting:
-    check_may_move(m)
-    _radius(r)
-    goal = goal_pose(m, pose, "pose")
-    yield from _still(m)
-    move = moves.line_move(m.c, _rest(m), goal, *_rates(v, a, t))
-    yield from moved(m, _timed(m, move, t, tool=True))
-
-
-def _rates(v: ScriptValue, a: ScriptValue, t: ScriptValue = 0) -> tuple[float, float]:
-    """Return speed and acceleration; where a time is given they may be 0."""
-    speed, acceleration = number(v, "v"), number(a, "a")
-    if number(t, "t") > 0.0:
-        return (speed if speed > 0.0 else 1.0), (acceleration if acceleration > 0.0 else 1.0)
-    return speed, acceleration
+    goal = goal_pose(m, pose, "pose").tolist()
+    yield from told(m, partial(ur.movel, m.c, goal, *_rates(a, v, t), number(r, "r")))
 
 
 def _movep(m: ScriptMachine, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
-    yield from _movel(m, pose, a, v, 0, r)
+    goal = goal_pose(m, pose, "pose").tolist()
+    yield from told(m, partial(ur.movep, m.c, goal, *_rates(a, v)[:2], number(r, "r")))
 
 
-def _share(value: ScriptValue, name: str) -> float:
-    share = number(value, name)
-    if not 0.0 < share <= 1.0:
-        raise ScriptFault(f"value_error: {name} is a share above 0 and at most 1, got {share:g}")
-    return share
+def _movec(
+    m: ScriptMachine,
+    via: ScriptValue,
+    to: ScriptValue,
+    a: ScriptValue,
+    v: ScriptValue,
+    r: ScriptValue,
+    mode: ScriptValue,
+) -> Waiting:
+    over, goal = goal_pose(m, via, "pose_via").tolist(), goal_pose(m, to, "pose_to").tolist()
+    turning = whole(mode, "mode", 0, 1)
+    yield from told(m, partial(ur.movec, m.c, over, goal, *_rates(a, v)[:2], number(r, "r"), turning))
 
 
 def _optimovej(m: ScriptMachine, q: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
-    """Move the joints with shares of the slowest joint's limits."""
-    speed, rate = _share(v, "v") * float(m.c.most_speed.min()), _share(a, "a") * float(m.c.most_acceleration.min())
-    yield from _movej(m, q, rate, speed, 0, r)
+    check_may_move(m)
+    rates, radius = _rates(a, v)[:2], number(r, "r")
+    goal = yield from goal_joints(m, q, "q")
+    yield from told(m, partial(ur.optimovej, m.c, goal.tolist(), *rates, radius))
 
 
 def _optimovel(m: ScriptMachine, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
-    """Move on a line with shares of the tool's usual limits."""
-    yield from _movel(m, pose, _share(a, "a") * TOOL_LIMITS[1], _share(v, "v") * TOOL_LIMITS[0], 0, r)
+    goal = goal_pose(m, pose, "pose").tolist()
+    yield from told(m, partial(ur.optimovel, m.c, goal, *_rates(a, v)[:2], number(r, "r")))
 
 
 # --- from frame to frame ----------------------------------------------------------------------------------------------
 
 
-def scaled_time(m: ScriptMachine, time: float) -> Waiting:
-    """Wait so long, slowed by the slider; at least one frame."""
-    left = time
-    while True:
-        m.steered = True
-        yield None
-        left -= m.step_time * m.c.scale
-        if left <= TIME_SLACK:
-            return
-
-
-def _steer(m: ScriptMachine, motion: Motion, a: float) -> None:
-    check_may_move(m)
-    m.c.begin(motion)
-    m.steering = m.steered = True
-    m.settings["braking"] = max(a, 1.0)
-
-
 def _speedj(m: ScriptMachine, qd: ScriptValue, a: ScriptValue, t: ScriptValue) -> Waiting:
-    speed, rate, time = numbers(qd, "qd", 6), max(number(a, "a"), SLOWEST_CHANGE), number(t, "t")
-    _steer(m, moves.joint_speed(m.c, m.c.reference, speed.tolist(), rate, np.inf), rate)
-    if time > 0.0:
-        yield from scaled_time(m, time)
-        return
-    yield from scaled_time(m, m.step_time)
-    wanted = np.clip(speed, -m.c.most_speed, m.c.most_speed)
-    while np.abs(m.c.reference.qd - m.c.scale * wanted).max() > SAME_SPEED:
-        m.steered = True
-        yield None
+    speed, rate = numbers(qd, "qd", 6).tolist(), max(number(a, "a"), SLOWEST_CHANGE)
+    yield from told(m, partial(ur.speedj, m.c, speed, rate, number(t, "t")))
 
 
 def _speedl(m: ScriptMachine, xd: ScriptValue, a: ScriptValue, t: ScriptValue, aRot: ScriptValue) -> Waiting:
-    speed, rate, time = numbers(xd, "xd", 6), max(number(a, "a"), SLOWEST_CHANGE), number(t, "t")
+    speed, rate = numbers(xd, "xd", 6).tolist(), max(number(a, "a"), SLOWEST_CHANGE)
     if not (aRot.__class__ is str and aRot == "a"):
         number(aRot, "aRot")
-    _steer(m, moves.tool_speed(m.c, m.c.reference, speed.tolist(), rate, np.inf), END_OF_MODE_DECELERATION)
-    size = max(float(np.linalg.norm(speed[:3])), 0.25 * float(np.linalg.norm(speed[3:])))
-    yield from scaled_time(m, time if time > 0.0 else max(m.step_time, size / rate))
+    yield from told(m, partial(ur.speedl, m.c, speed, rate, number(t, "t")))
 
 
 def _servoj(
@@ -208,13 +159,11 @@ def _servoj(
     lookahead: ScriptValue,
     gain: ScriptValue,
 ) -> Waiting:
-    check_may_move(m)
     number(a, "a"), number(v, "v")
-    time = m.step_time if t is None else number(t, "t")
-    goal = moves.joint_goal(m.c, numbers(q, "q", 6).tolist())
-    m.steering = False
-    moves.servo_joints(m.c, goal, max(time, m.step_time), number(lookahead, "lookahead_time"), number(gain, "gain"))
-    yield from frames(m, time)
+    time = max(m.step_time, m.step_time if t is None else number(t, "t"))
+    goal = numbers(q, "q", 6).tolist()
+    ahead, strength = number(lookahead, "lookahead_time"), number(gain, "gain")
+    yield from told(m, partial(ur.servoj, m.c, goal, min(time, MOST_TIME), ahead, strength))
 
 
 def frames(m: ScriptMachine, time: float) -> Waiting:
@@ -229,12 +178,11 @@ def frames(m: ScriptMachine, time: float) -> Waiting:
 
 def _servoc(m: ScriptMachine, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
     check_may_move(m)
-    _radius(r)
+    number(r, "r")
     goal, motion = goal_pose(m, pose, "pose"), m.c.motion
     if not (m.c.moving and isinstance(motion, ToolServo)):
         motion = ToolServo(m.c.reference, m.c.target_pose(), m.c.plant.towards)
         m.c.begin(motion)
-    m.steering = False
     motion.aim(goal, *moves.rates(m.c, number(v, "v"), number(a, "a"), tool=True))
     yield None
 
@@ -253,7 +201,6 @@ def _direct_torque(
     if not (m.c.moving and isinstance(motion, DirectTorque)):
         motion = DirectTorque(m.c)
         m.c.begin(motion)
-    m.steering = False
     motion.aim(wanted, *shares)
     yield None
 
@@ -262,12 +209,11 @@ def _direct_torque(
 
 
 def _stopj(m: ScriptMachine, a: ScriptValue, qa: ScriptValue) -> Waiting:
-    rate = number(a, "a")
-    yield from moved(m, brake(m.c.reference, max(rate, 0.1)))
+    yield from told(m, partial(ur.stopj, m.c, max(number(a, "a"), LEAST_BRAKING)), to_rest=True)
 
 
 def _stopl(m: ScriptMachine, a: ScriptValue, aRot: ScriptValue) -> Waiting:
-    yield from _stopj(m, a, None)
+    yield from told(m, partial(ur.stopl, m.c, max(number(a, "a"), LEAST_BRAKING)), to_rest=True)
 
 
 def _force_mode(
@@ -285,7 +231,6 @@ def _force_mode(
     if not (m.c.moving and isinstance(motion, ForceMode)):
         motion = ForceMode(m.c)
         m.c.begin(motion)
-    m.steering = False
     gain = m.settings.get("force gain", FORCE_GAIN) / FORCE_GAIN
     motion.aim(free, whole(kind, "type", 1, 3), task, wanted, numbers(limits, "limits", 6), gain)
 
@@ -302,7 +247,6 @@ def _freedrive(m: ScriptMachine, axes: ScriptValue, feature: ScriptValue) -> Non
         frame = m.c.target_pose() if text(feature, "feature") == "tool" else np.zeros(6)
     else:
         frame = numbers(feature, "feature", 6)
-    m.steering = False
     m.c.begin(FreeDrive(m.c) if free.all() else AxesFreeDrive(m.c, free, exp_so3(frame[3:])))
 
 
@@ -310,7 +254,7 @@ def _end_freedrive(m: ScriptMachine) -> Waiting:
     if isinstance(m.c.motion, FreeDrive | AxesFreeDrive):
         q, qd = np.array(m.c.plant.live.q), np.array(m.c.plant.live.qd)
         m.c.reference = Reference(q, qd, np.zeros(6))
-        yield from moved(m, brake(m.c.reference, END_OF_MODE_DECELERATION))
+        yield from told(m, partial(ur.stopj, m.c, END_OF_MODE_DECELERATION), to_rest=True)
 
 
 def _sleep(m: ScriptMachine, t: ScriptValue) -> Waiting:
@@ -328,6 +272,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "movej": _movej,
     "movel": _movel,
     "movep": _movep,
+    "movec": _movec,
     "optimovej": _optimovej,
     "optimovel": _optimovel,
     "servoj": _servoj,

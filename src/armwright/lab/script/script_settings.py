@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 FARTHEST_TOOL = 2.0  # [m] from the flange
 TOOL_VOLTAGES = (0, 12, 24)  # [V]
-WATCHDOG_ACTIONS = ("ignore", "pause", "stop")
 
 
 def _set_tcp(m: ScriptMachine, pose: ScriptValue, name: ScriptValue) -> None:
@@ -95,14 +94,8 @@ def _set_gain(m: ScriptMachine, scaling: ScriptValue) -> None:
 
 def _watchdog(m: ScriptMachine, name: ScriptValue, frequency: ScriptValue, action: ScriptValue) -> None:
     """Watch that a client writes an input at least so often; else the program pauses or stops."""
-    what = text(action, "action").lower()
-    if what not in WATCHDOG_ACTIONS:
-        raise ScriptFault(f"value_error: rtde_set_watchdog: {', '.join(WATCHDOG_ACTIONS)}, not {what[:40]!r}")
-    rate = number(frequency, "min_frequency")
-    if rate <= 0.0 or what == "ignore":
-        m.watchdog = None
-    else:
-        m.watch(text(name, "variable_name"), 1.0 / rate, what)
+    rate, what = number(frequency, "min_frequency"), text(action, "action").lower()
+    m.c.watchdogs.watch(text(name, "variable_name"), rate, what, m.c.time)
 
 
 def _protective_stop(m: ScriptMachine) -> None:
