@@ -29,6 +29,7 @@ from armwright.programs.languages.gcode_blocks import Codes
 from armwright.programs.languages.gcode_dialects import ENDS
 from armwright.programs.languages.gcode_quick import GcodeQuick
 from armwright.programs.languages.gcode_words import Block, parse_line, token
+from armwright.programs.languages.program_draft import MAX_MOVES
 from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Program
 from armwright.programs.reading import ReadOptions
@@ -117,6 +118,8 @@ class GcodeReader(GcodeQuick):
             try:
                 index = self.one(block, index)
             except Obstacle:
+                if len(self.notes.draft.moves) >= MAX_MOVES:
+                    raise _End from None  # said once, not for each of the lines that follow
                 index += 1
             except UnknownPart as part:
                 self.notes.note(block.line, f"left out, for it depends on {', '.join(part.unknown.names)}")
