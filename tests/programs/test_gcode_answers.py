@@ -355,3 +355,54 @@ def test_words_that_mean_nothing_in_their_block_are_told(words):
     program = aw.read_program(f"{HEAD}G1 X1\n{words}\nX2\n", "g-code")
     line = HEAD.count("\n") + 2
     assert any(note.line == line and "Q mean nothing" in note.message for note in program.notes)
+
+
+# coordinates without a motion word: dialect, program, moves or "" where it is refused
+WORDLESS = [
+    ("grbl", "X1 Y0 Z0\nG1 X2 F100", "joint line"),
+    ("fanuc", "X1 Y0 Z0\nG1 X2 F100", "joint line"),
+    (None, "X1 Y0 Z0\nG1 X2 F100", "joint line"),
+    ("linuxcnc", "X1 Y0 Z0", ""),
+    ("marlin", "X1 Y0 Z0", ""),
+    ("fanuc", "G0 X0 Y0 Z9\nG81 X1 Z-1 R2 F100\nG80\nX3\nG1 X5", "joint joint joint line joint joint line"),
+    (None, "G1 X0 Y0 Z9 F100\nG81 X1 Z-1 R2\nG80\nX3", "line joint joint line joint line"),
+    ("linuxcnc", "G0 X0 Y0 Z9\nG81 X1 Z-1 R2 F100\nG80\nX3", ""),
+    ("grbl", "G0 X0 Y0 Z9\nG81 X1 Z-1 R2 F100\nG80\nX3", ""),
+    (None, "G2 X1 I1 F100\nG80\nX3", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "body", "kinds"), WORDLESS, ids=[f"{d}-{k}" for k, (d, _, _) in enumerate(WORDLESS)]
+)
+def test_coordinates_without_a_motion_word_are_read_as_the_controller_does_and_told(dialect, body, kinds):
+    if not kinds:
+        with pytest.raises(aw.ProgramError, match="where to is said, but not how"):
+            aw.read_program("G21 G90\n" + body + "\n", "g-code", dialect=dialect)
+        return
+    program = aw.read_program("G21 G90\n" + body + "\n", "g-code", dialect=dialect)
+    assert " ".join(m.kind for m in program.moves) == kinds
+    line = next(k for k, text in enumerate(body.split("\n"), 2) if text.startswith("X"))
+    assert any(note.line == line and "--dialect" in note.message for note in program.reading.assumed)
+
+
+def test_each_line_without_a_motion_word_is_told():
+    cycle = "G81 X1 Z-1 R2\nG80\nX3\n"
+    program = aw.read_program("G21 G90 F100\nG0 X0 Y0 Z9\n" + 2 * cycle, "g-code")
+    assert {5, 8} <= {note.line for note in program.notes if "behind G80" in note.message}
+
+
+def test_messages_for_the_operator_move_nothing():
+    program = read('G1 X1\nMSG "X9 Y9"\nN5 LogMsg "M30"\nX2')
+    assert xs(program) == [1, 2] and sum("message" in note.message for note in program.notes) == 2
+    with pytest.raises(aw.ProgramError, match="line 4"):
+        read("G1 X1\nMSX 5")
+
+
+def test_too_many_moves_are_told_once(monkeypatch):
+    monkeypatch.setattr("armwright.programs.languages.program_draft.MAX_MOVES", 20)
+    monkeypatch.setattr("armwright.programs.languages.gcode_quick.MAX_MOVES", 20)
+    monkeypatch.setattr("armwright.programs.languages.gcode.MAX_MOVES", 20)
+    with pytest.raises(aw.ProgramError, match=r"more than 20 moves; valid") as caught:
+        read("G1 X1\n" + "\n".join(f"X{k}" for k in range(2, 60)))
+    assert caught.value.line == 22

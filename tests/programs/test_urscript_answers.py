@@ -287,6 +287,30 @@ def test_rotations_between_conventions():
     assert np.allclose(yaw.target.T[:3, 0], [0, 1, 0]) and math.isclose(yaw.target.T[0, 3], 1.0)
 
 
+@pytest.mark.parametrize("angles", [(0.3, -0.4, 1.2), (3.0, 0.2, -2.5), (0.0, 0.0, 0.0)])
+def test_rotations_come_back_from_the_other_convention(angles):
+    """PolyScope's programs keep the yaw of a waypoint this way: to roll, pitch and yaw and back."""
+    roll, pitch, yaw = angles
+    body = f"  v = rotvec2rpy(rpy2rotvec([{roll}, {pitch}, {yaw}]))\n  movel(p[v[0], v[1], v[2], 0, 0, 0])\n"
+    assert np.allclose(moves(body)[0].target.T[:3, 3], angles, atol=1e-12)
+    body = "  v = rotvec2rpy([0.3, 0.1, -0.2])\n  w = rpy2rotvec(v)\n  movel(p[1, 0, 0, w[0], w[1], w[2]])\n"
+    assert np.allclose(moves(body)[0].target.T[:3, :3], exp_so3(np.array([0.3, 0.1, -0.2])), atol=1e-12)
+
+
+def test_where_the_arm_is_at_first_can_be_told():
+    body = "  a = get_actual_tcp_pose()\n  a[0] = a[0] + 1\n  movel(a)\n"
+    asked = aw.read_program(src(body)).reading.gaps[0].reason
+    assert "--input get_actual_tcp_pose=p[" in asked
+    told = {"get_actual_tcp_pose": "p[1, 2, 3, 0, 0, 0]"}
+    assert places(aw.read_program(src(body), inputs=told)) == [2]
+    body = "  q = get_actual_joint_positions()\n  q[5] = q[5] + 1\n  movej(q)\n  movej(get_actual_joint_positions())\n"
+    told = {"get_actual_joint_positions": "[0, 1, 2, 3, 4, 5]"}
+    program = aw.read_program(src(body), inputs=told)
+    assert [m.target.q[5] for m in program.moves] == [6, 5]  # what is told is not changed by the program
+    with pytest.raises(aw.ProgramError, match="--input get_actual_tcp_pose"):
+        aw.read_program(src(body), inputs={"get_actual_tcp_pose": "p[1, 2"})
+
+
 def test_a_misspelt_call_names_the_function_that_was_meant():
     program = aw.read_program(f"def prog():\n  def Pick():\n    movej({Q})\n  end\n  Pik()\nend\n", "urscript")
     assert "did you mean 'Pick' of line 2?" in program.reading.unread[0].message

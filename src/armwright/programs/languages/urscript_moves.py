@@ -175,7 +175,8 @@ class UrscriptMoves(UrscriptValues):
             return RecordValue("fk", {"q": [float(angle) for angle in self.last.q]})
         if "joint" in name and isinstance(self.last, np.ndarray) and not isinstance(self.tool, Unknown):
             return RecordValue("ik", {"pose": pose_from(self.last if self.tool is None else self.last @ self.tool)})
-        return Unknown(f"{name} is only known while the cell runs", (name,))
+        example = "p[x, y, z, rx, ry, rz]" if "pose" in name else "[q1, …, q6]"
+        return Unknown(f"{name} is only known while the cell runs; --input {name}={example} says it", (name,))
 
     def forward_kin(self, values: dict[str, Value], at: Token) -> Value:
         """Return the pose of joints: a move can use it, a sum would need the arm."""

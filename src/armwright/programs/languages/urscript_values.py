@@ -374,7 +374,7 @@ POSES: dict[str, Callable[..., Value]] = {
     "point_dist": _distance,
     "interpolate_pose": _interpolated,
     "rpy2rotvec": lambda v: [*map(float, log_so3(rotation_from_euler(_three(v)[::-1], "zyx")))],
-    "rotvec2rpy": lambda v: [*map(float, euler_from_rotation(exp_so3(_three(v)), "zyx")[::-1])],
+    "rotvec2rpy": lambda v: [*map(float, euler_from_rotation(exp_so3(_three(v)), "zyx").angles[::-1])],
 }
 NUMBERS: dict[str, Callable[..., float]] = {
     "acos": math.acos,
