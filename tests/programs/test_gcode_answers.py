@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.programs import Duration, Fraction, ToolRate
+from armwright.programs import Distance, Duration, Fraction, Stop, Tangent, ToolRate
 from armwright.programs.languages.gcode import GcodeReader
 from armwright.programs.reading import ReadOptions
 
@@ -78,6 +78,10 @@ ANSWERS = [
     ("settings with axis words move nothing", "G1 X1\nM201 X500 Y500\nM203 X9\nM92 X80\nM900 K1\nX2", [1, 2]),
     ("G80 ends a cycle", "G0 Z5\nG81 X1 Z-1 R2\nG80\nG0 X2", [0, 1, 1, 1, 1, 2]),
     ("a probe finds nothing", "G38.2 X5\nG1 X6", [5, 6]),
+    ("R of a printer's progress is no radius", "G2 X10 R5\nM73 P5 R10\nX0 R5\nM73 P6 R9\nG1 X1", [10, 0, 1]),
+    ("an arc in force needs an axis", "G3 X10 I5\nI-5\nX0 I-5\nG1 X1", [10, 0, 1]),
+    ("lengths of tools shift nothing", "G43 H1\nG1 X1\nG49\nX2", [1, 2]),
+    ("bracketed numbers of axes", "#7=2\nG1 X-#7 Y[1]\nX[-[#7]]", [-2, -2]),
     ("G0 G80 in one block", "G0 G80 X3", [3]),
 ]
 
@@ -198,9 +202,35 @@ def test_a_printers_rapid_is_as_fast_as_its_feed_and_homing_has_no_path():
     assert "marlin" in said and "no path here" in said and "E words" in said
 
 
+# program behind HEAD, what its first line does at its end
+CORNERS = [
+    ("G1 X1\nX2", Stop()),
+    ("G61 G1 X1\nX2", Stop()),
+    ("G61.1 G1 X1\nX2", Stop()),
+    ("G64 G1 X1\nX2", Tangent()),
+    ("G64 P0.5 Q0.1 G1 X1\nX2", Distance(0.0005)),
+    ("G64 P0.5 G1 X1\nG61 X2", Distance(0.0005)),
+    ("G64 P0 G1 X1\nX2", Stop()),
+]
+
+
+@pytest.mark.parametrize(("body", "blend"), CORNERS, ids=[c[0].split("\n")[0] for c in CORNERS])
+def test_corners(body, blend):
+    assert read(body).moves[1].blend == blend
+
+
+def test_words_of_one_block_take_effect_in_the_order_of_the_controllers():
+    """Feed, units, offsets and distance mode before the motion, wherever they stand in the line."""
+    program = read("X1 G1 F60\nX1 G91\nX1 G20 G90\nX5 G21 F120", define={"G55": "100,0,0"})
+    assert xs(program) == pytest.approx([1, 2, 25.4, 5])
+    assert [m.speed for m in program.moves[1:]] == [ToolRate(0.001)] * 3 + [ToolRate(0.002)]
+    assert xs(read("X1 G55 G1", define={"G55": "100,0,0"})) == [101]
+
+
 # what is not known, program, known and reached moves, words of the gap
 GAPS = [
     ("home", "G28 Z0\nG1 X1\nZ0", (2, 4), "--machine-home"),
+    ("a second home", "G30 Z0\nG1 X1\nZ0", (2, 4), "--machine-home"),
     ("machine", "G53 G0 Z0\nG1 X1\nX1 Z0", (2, 4), "--machine-frame"),
     ("another offset", "G55 G1 X1\nX2\nG54 X1 Y1 Z1", (2, 4), "--define G55"),
     ("cutter", "G41 D1 G1 X1\nX2\nG40 X3", (2, 4), "--define D=0"),

@@ -376,7 +376,8 @@ class GcodeBlocks(GcodeCycles):
             self.unused({k: word for k, word in words.items() if k == "Q" and not pecks}, said, at)
             self.cycle(words, first, self.motion)
             return
-        turns = self.motion in ("G2", "G3") and any(letter in words for letter in "IJKR")
+        # as on LinuxCNC and grbl, an arc in force goes on where an axis is named: R of "M73 P5 R10" is no radius
+        turns = bool(axes or said) and self.motion in ("G2", "G3") and any(letter in words for letter in "IJKR")
         if not axes and not turns:
             self.unused(words, said, at)
             return
