@@ -330,6 +330,19 @@ def test_refused(body, words):
     assert caught.value.line >= 3 and caught.value.valid
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("o1 if [0]\nG1 X1\no1 endf\nX2", r"endif in lines 3 to 7; line 5 is not understood: unknown word 'endf'"),
+        ("o1 d\nG1 X1\no1 while [0]", "unknown word 'd' behind a number of O"),
+        ("G1 Q9 X1\nQ50\nG2 X10 I4", r"off the circle .*left out: line 4: Q mean nothing .*; line 3: Q mean nothing"),
+    ],
+)
+def test_a_refusal_names_the_slip_that_led_to_it(body, words):
+    with pytest.raises(aw.ProgramError, match=words):
+        read(body)
+
+
 def test_all_obstacles_are_told_at_once():
     with pytest.raises(aw.ProgramError, match=r"2 more in the way: line 4 .*line 5") as caught:
         read("G1 X1 X2\nG5 X1\nG1 X#9")

@@ -277,6 +277,13 @@ def test_what_the_user_says():
     assert len(moves("  while True:\n  " + x("1") + "  end\n", passes=3)) == 3
 
 
+def test_a_refusal_names_the_line_that_was_left_out_before():
+    loop = "  i = 0\n  while True:\n    i = i + 1\n    if i == 2:\n      continue\n    end\n"
+    body = loop + "    if i > 3:\n      bxeak\n    end\n" + x("i") + "  end\n"
+    with pytest.raises(aw.ProgramError, match=r"millimetres where metres are meant.*left out: line 10: .*'bxeak'"):
+        aw.read_program(src(body), "urscript")
+
+
 def test_templates_are_refused():
     with pytest.raises(aw.ProgramError, match="template"):
         aw.read_program("def a():\n  movej({{ target }})\nend\n", "urscript")

@@ -412,4 +412,4 @@ class GcodeBlocks(GcodeCycles):
         """Say which words mean nothing in their block."""
         idle = [letter for letter in words if letter in "IJKPQRL"]
         if idle:
-            self.notes.note(at.line, f"{', '.join(idle)} mean nothing in this line and are left out")
+            self.notes.leave_out(at.line, f"{', '.join(idle)} mean nothing in this line and are left out")
