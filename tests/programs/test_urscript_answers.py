@@ -318,6 +318,46 @@ def test_where_the_arm_is_at_first_can_be_told():
         aw.read_program(src(body), inputs={"get_actual_tcp_pose": "p[1, 2"})
 
 
+RELATIVE = [
+    "  movel(pose_trans(get_actual_tcp_pose(), p[0, 0, 0.1, 0, 0, 0]))\n",
+    "  movel(pose_trans(get_forward_kin(), p[0, 0, 0.1, 0, 0, 0]))\n",
+    "  a = get_target_tcp_pose()\n  movel(pose_trans(p[a[0], a[1], a[2], a[3], a[4], a[5]], p[0, 0, 0.1, 0, 0, 0]))\n",
+    f"  a = get_forward_kin({Q})\n  a = pose_trans(a, p[0, 0, 0, 0, 0, 0])\n"
+    "  movel(pose_trans(a, p[0, 0, 0.1, 0, 0, 0]))\n",
+    f"  a = get_forward_kin({Q}, tcp=p[0, 0, 0.2, 0, 0, 0])\n  movel(a)\n",
+]
+
+
+@pytest.mark.parametrize("body", RELATIVE)
+def test_where_joint_angles_lead_follows_from_the_arm(body, ur5):
+    """Moves relative to a joint move: known with the arm, a gap without it, never refused."""
+    text = src(f"  movej({Q})\n{body}")
+    gap = aw.read_program(text, "urscript").reading.gaps[0]
+    assert gap.line == text.count("\n") - 1 and "the arm" in gap.reason
+    program = aw.read_program(text, "urscript", robot=ur5)
+    tip = aw.fk(ur5, [0, -1.5, 1.5, 0, 1.5, 0])
+    tip[:3, 3] += 0.2 * tip[:3, 2]  # 0.1 of set_tcp, 0.1 of the move
+    assert program.reading.whole and np.allclose(program.moves[1].target.T, tip, atol=1e-12)
+
+
+def test_where_the_arm_stands_at_first_is_where_it_is(ur5):
+    q = [0.1, -1.5, 1.5, 0.2, 1.5, 0.3]
+    text = src("  a = get_actual_tcp_pose()\n  a[2] = a[2] + 0.1\n  movel(a)\n")
+    text = text.replace("  a =", "  q = get_actual_joint_positions()\n  q[0] = 0.2\n  movej(q)\n  a =")
+    moves = aw.read_program(text, "urscript", robot=ur5, start_q=q).moves
+    assert moves[0].target.q.tolist() == [0.2, *q[1:]]
+    tip = aw.fk(ur5, moves[0].target.q)
+    assert np.allclose(moves[1].target.T[:3, 3], tip[:3, 3] + 0.1 * tip[:3, 2] + [0, 0, 0.1], atol=1e-12)
+    with pytest.raises(aw.InputError, match="start_q"):
+        aw.read_program(text, "urscript", robot=ur5, start_q=q[:4])
+
+
+def test_an_item_of_a_pose_that_the_arm_knows_may_be_set():
+    body = f"  movej({Q})\n  a = get_actual_tcp_pose()\n  a[2] = a[2] + 0.1\n  movel(a)\n" + x("1")
+    program = aw.read_program(src(body), "urscript")
+    assert program.reading.words == "2 of 3 moves" and places(program) == [1]
+
+
 def test_a_misspelt_call_names_the_function_that_was_meant():
     program = aw.read_program(f"def prog():\n  def Pick():\n    movej({Q})\n  end\n  Pik()\nend\n", "urscript")
     assert "did you mean 'Pick' of line 2?" in program.reading.unread[0].message

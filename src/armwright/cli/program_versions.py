@@ -12,7 +12,7 @@ from armwright.cli.failures import fail
 from armwright.cli.option_groups import arm_command
 from armwright.cli.option_words import Json, out_option, robot_option
 from armwright.cli.output import NEGATIVE, say, say_json
-from armwright.cli.program_command import CycleOptions, Mounting, run_options
+from armwright.cli.program_command import CycleOptions, Mounting, arm_told, run_options
 from armwright.cli.program_reading import MOST_SHOWN, GcodeOptions
 
 if TYPE_CHECKING:
@@ -49,7 +49,12 @@ def compare_programs(
         fail(f"{out}: expected a name that ends in .html, in a folder that exists")
     options = run_options(arm, cycles, mounting)
     runs = [
-        run_program(arm, read_program(file, reading.language, **reading.said()), cycles.cycle, **options)
+        run_program(
+            arm,
+            read_program(file, reading.language, **reading.said(), **arm_told(arm, options)),
+            cycles.cycle,
+            **options,
+        )
         for file in (before, after)
     ]
     found = compare_versions(*runs)

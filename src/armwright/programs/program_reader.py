@@ -21,6 +21,7 @@ from armwright.arguments import names_culprit
 from armwright.errors import InputError, ProgramError
 from armwright.files import read_regular
 from armwright.kinematics.extent import reach
+from armwright.motion.motion_inputs import joint_vector
 from armwright.programs.interpreter.program_files import MAX_BYTES, decoded
 from armwright.programs.interpreter.program_folder import SEVERAL, main_file
 from armwright.programs.languages import LANGUAGES, Language
@@ -97,6 +98,8 @@ def read_program(
     spin: float = 0.0,
     machine_home: Sequence[float] | None = None,
     machine_frame: ArrayLike | None = None,
+    robot: Robot | None = None,
+    start_q: ArrayLike | None = None,
 ) -> Program:
     """Read a robot program.
 
@@ -123,6 +126,8 @@ def read_program(
         spin: turn of the tool about that axis [rad].
         machine_home: (3,) [m] where G28 leads, in the machine's axes; such a move is a gap if omitted.
         machine_frame: (4, 4) the machine's axes in the arm's base, for G53; such a move is a gap if omitted.
+        robot: the arm that runs the program: URScript's programs may ask where its joint angles lead.
+        start_q: (n,) where `robot` stands at first [rad, m], for programs that ask.
 
     Returns:
         The program in SI units, with notes on what was assumed; ``program.reading`` tells how far it was read: moves
@@ -147,6 +152,8 @@ def read_program(
         passes=passes,
         entry=entry,
         more=tuple(Path(path) for path in more),
+        robot=robot,
+        start_q=None if robot is None or start_q is None else joint_vector(start_q, "start_q", robot.n),
         **gcode_options(dialect, part, tool_axis, spin, machine_home, machine_frame),
     )
     if passes < 1:
