@@ -138,8 +138,8 @@ class ReadOptions:
         tool_axis, spin: direction (3,) of the tool's z axis in the part, and its turn about it [rad], for G-code.
         machine_home: (3,) [m] where G28 leads, in the machine's axes.
         machine_frame: (4, 4) the machine's axes in the arm's base, for G53.
-        robot: the arm, whose kinematics tell where joint angles lead.
-        start_q: (n,) where it stands at first.
+        robot: the arm; what a program asks of where it stands is worked out with it.
+        start_q: (n,) where its joints stand at first.
     """
 
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -162,5 +162,5 @@ class ReadOptions:
     spin: float = 0.0
     machine_home: tuple[float, ...] | None = None
     machine_frame: Array | None = None
-    robot: Robot | None = field(default=None, compare=False)  # said by whoever has one: no wish about the reading
-    start_q: Array | None = field(default=None, compare=False)
+    robot: Robot | None = None
+    start_q: Array | None = None
