@@ -109,14 +109,14 @@ class ScriptCompiler:
         self.program_names = self.names_of_program()
 
     def main(self) -> Routine | None:
-        """Return the program's function; None where the text is bare lines."""
+        """Return the program's function; None where there are bare lines: they are the program, functions are called."""
         module = self.module
         for at in module.doubled.values():
             self.fail(f"compile_error: {at.text} is defined twice", at)
         outer = [module.routines[key] for key in module.outer]
-        if not outer:
+        if not outer or module.top:
             return None
-        if module.top or len(outer) > 1:
+        if len(outer) > 1:
             self.fail("compile_error: one program at a time", outer[-1].at)
         if outer[0].kind == "thread":
             self.fail("compile_error: a thread belongs into a program", outer[0].at)
