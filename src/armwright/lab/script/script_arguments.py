@@ -43,7 +43,7 @@ def text(value: ScriptValue, name: str) -> str:
     """Return a text."""
     if value.__class__ is not str:
         raise ScriptFault(f"type_error: {name} is a string, not a {kind_of(value)}")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def flag(value: ScriptValue, name: str) -> bool:

@@ -10,7 +10,7 @@ stand here are made, so that nothing received reaches a name of Python. A node's
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from armwright.errors import ProgramError
 from armwright.lab.script.script_calls import CallMatcher
@@ -109,7 +109,7 @@ class ScriptCompiler:
         self.program_names = self.names_of_program()
 
     def main(self) -> Routine | None:
-        """Return the program's function; None where there are bare lines: they are the program, functions are called."""
+        """Return the program's function; None where bare lines are the program."""
         module = self.module
         for at in module.doubled.values():
             self.fail(f"compile_error: {at.text} is defined twice", at)
@@ -233,7 +233,7 @@ class ScriptCompiler:
             inside.insert(0, ast.Global(sorted(f"v_{key}" for key in self.shared), **place))
         arguments = [ast.arg(word, **place) for word in ("d", *(f"v_{p.key}" for p in parameters))]
         taken = ast.arguments([], arguments, None, [], [], None, [])
-        return ast.FunctionDef(name, taken, inside, [], **place)  # type: ignore[call-overload, no-any-return]
+        return ast.FunctionDef(name, taken, inside, [], **place)
 
     def first_word(self, block: Block) -> Token:
         """Return where bare lines begin."""
@@ -495,7 +495,7 @@ class ScriptCompiler:
                 items: list[ast.expr] = [ast.Constant(number, **place) for number in default]
                 values.append(ast.List(items, ast.Load(), **place))
             else:
-                values.append(ast.Constant(default, **place))
+                values.append(ast.Constant(cast(Any, default), **place))
         made = ast.Call(ast.Name(f"b_{at.key}", ast.Load(), **place), values, [], **place)
         return self.waiting(made, at) if row.waits else made
 

@@ -203,7 +203,7 @@ def _str_sub(m: ScriptMachine, src: ScriptValue, index: ScriptValue, count: Scri
 
 def _str_find(m: ScriptMachine, src: ScriptValue, target: ScriptValue, start: ScriptValue) -> int:
     m.budget -= len(text(src, "src")) // 256
-    return src.find(text(target, "target"), whole(start, "start_from", 0, len(src)))  # type: ignore[no-any-return]
+    return src.find(text(target, "target"), whole(start, "start_from", 0, len(src)))
 
 
 def _to_num(m: ScriptMachine, value: ScriptValue) -> ScriptValue:

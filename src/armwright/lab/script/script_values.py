@@ -53,10 +53,10 @@ class StructValue:
     __hash__ = None  # type: ignore[assignment]
 
 
-NUMBERS = frozenset((int, float))
-LISTS = frozenset((list, Rows))
-CONTAINERS = frozenset((list, Rows, PoseValue, StructValue))
-SCALARS = frozenset((int, float, bool, str))
+NUMBERS: frozenset[Any] = frozenset((int, float))
+LISTS: frozenset[Any] = frozenset((list, Rows))
+CONTAINERS: frozenset[Any] = frozenset((list, Rows, PoseValue, StructValue))
+SCALARS: frozenset[Any] = frozenset((int, float, bool, str))
 KIND_NAMES = {
     int: "integer",
     float: "float",
@@ -146,9 +146,9 @@ def truth(value: ScriptValue) -> bool:
     """Return a value as the answer of a test: numbers are true unless 0."""
     kind = value.__class__
     if kind is bool:
-        return value  # type: ignore[no-any-return]
+        return value
     if kind in NUMBERS:
-        return value != 0  # type: ignore[no-any-return]
+        return value != 0
     raise ScriptFault(f"type_error: a condition is a boolean or a number, not a {kind_of(value)}")
 
 
@@ -324,7 +324,7 @@ def place_of(base: ScriptValue, index: ScriptValue) -> int:
         raise ScriptFault(f"type_error: an index is a whole number, not a {kind_of(index)}")
     if not 0 <= index < len(base):
         raise ScriptFault(f"index_error: no item {index} of {len(base)}")
-    return index  # type: ignore[no-any-return]
+    return index
 
 
 def item(base: ScriptValue, index: ScriptValue) -> ScriptValue:
@@ -380,7 +380,7 @@ def text_of(value: ScriptValue) -> str:
     """Return a value as text."""
     kind = value.__class__
     if kind is str:
-        return value  # type: ignore[no-any-return]
+        return value
     if kind in CONTAINERS and weight(value) > MOST_TOLD_ITEMS:
         raise ScriptFault(f"lists of more than {MOST_TOLD_ITEMS} items are not made a text")
     if kind in LISTS:
