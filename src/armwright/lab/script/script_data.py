@@ -41,7 +41,7 @@ from armwright.lab.script.script_values import (
 from armwright.spatial import euler_from_rotation, exp_so3, log_so3, pose, rotation_from_euler
 
 if TYPE_CHECKING:
-    from armwright.lab.script.script_machine import ScriptMachine
+    from armwright.lab.script.script_run import ScriptRun
 
 WHOLE_BITS = 32
 
@@ -49,7 +49,7 @@ WHOLE_BITS = 32
 def _plain(function: Callable[..., Any]) -> Callable[..., ScriptValue]:
     """Return a function of numbers."""
 
-    def call(m: ScriptMachine, *arguments: ScriptValue) -> ScriptValue:
+    def call(m: ScriptRun, *arguments: ScriptValue) -> ScriptValue:
         try:
             return within(function(*(number(value, "an argument") for value in arguments)))
         except (ValueError, ArithmeticError) as error:
@@ -58,12 +58,12 @@ def _plain(function: Callable[..., Any]) -> Callable[..., ScriptValue]:
     return call
 
 
-def _absolute(m: ScriptMachine, f: ScriptValue) -> ScriptValue:
+def _absolute(m: ScriptRun, f: ScriptValue) -> ScriptValue:
     number(f, "f")
     return within(abs(f))
 
 
-def _power(m: ScriptMachine, base: ScriptValue, exponent: ScriptValue) -> ScriptValue:
+def _power(m: ScriptRun, base: ScriptValue, exponent: ScriptValue) -> ScriptValue:
     """Return base to the power of exponent, never a whole number: it cannot grow without bounds."""
     try:
         made = float(number(base, "base")) ** number(exponent, "exponent")
@@ -74,7 +74,7 @@ def _power(m: ScriptMachine, base: ScriptValue, exponent: ScriptValue) -> Script
     return made
 
 
-def _norm(m: ScriptMachine, a: ScriptValue) -> ScriptValue:
+def _norm(m: ScriptRun, a: ScriptValue) -> ScriptValue:
     if a.__class__ in NUMBERS:
         return within(abs(a))
     if a.__class__ is not list and a.__class__ is not PoseValue:
@@ -83,19 +83,19 @@ def _norm(m: ScriptMachine, a: ScriptValue) -> ScriptValue:
     return math.sqrt(math.fsum(number(item, "a") ** 2 for item in a))
 
 
-def _length(m: ScriptMachine, v: ScriptValue) -> int:
+def _length(m: ScriptRun, v: ScriptValue) -> int:
     if v.__class__ in LISTS or v.__class__ is PoseValue or v.__class__ is str:
         return len(v)
     raise ScriptFault(f"type_error: v is a list, a pose or a string, not a {kind_of(v)}")
 
 
-def _size(m: ScriptMachine, v: ScriptValue) -> ScriptValue:
+def _size(m: ScriptRun, v: ScriptValue) -> ScriptValue:
     if v.__class__ is Rows and v[0].__class__ is list:
         return [len(v), len(v[0])]
     return _length(m, v)
 
 
-def _make_list(m: ScriptMachine, length: ScriptValue, initial: ScriptValue, capacity: ScriptValue) -> ScriptValue:
+def _make_list(m: ScriptRun, length: ScriptValue, initial: ScriptValue, capacity: ScriptValue) -> ScriptValue:
     count = whole(length, "length", 0, MOST_ITEMS)
     whole(capacity, "capacity", 0, MOST_ITEMS)
     if count * weight(initial) > MOST_ITEMS:
@@ -113,15 +113,15 @@ def _make_list(m: ScriptMachine, length: ScriptValue, initial: ScriptValue, capa
 # --- poses ------------------------------------------------------------------------------------------------------------
 
 
-def _pose_trans(m: ScriptMachine, p_from: ScriptValue, p_from_to: ScriptValue) -> ScriptValue:
+def _pose_trans(m: ScriptRun, p_from: ScriptValue, p_from_to: ScriptValue) -> ScriptValue:
     return pose_of_matrix(matrix(p_from, "p_from") @ matrix(p_from_to, "p_from_to"))
 
 
-def _pose_inv(m: ScriptMachine, p_from: ScriptValue) -> ScriptValue:
+def _pose_inv(m: ScriptRun, p_from: ScriptValue) -> ScriptValue:
     return pose_of_matrix(inverse_matrix(p_from, "p_from"))
 
 
-def _inv(m: ScriptMachine, a: ScriptValue) -> ScriptValue:
+def _inv(m: ScriptRun, a: ScriptValue) -> ScriptValue:
     """Return the inverse of a pose or of a square matrix."""
     if a.__class__ is PoseValue:
         return _pose_inv(m, a)
@@ -136,40 +136,40 @@ def _inv(m: ScriptMachine, a: ScriptValue) -> ScriptValue:
     return Rows([listed(row) for row in made])
 
 
-def _pose_add(m: ScriptMachine, p_1: ScriptValue, p_2: ScriptValue) -> ScriptValue:
+def _pose_add(m: ScriptRun, p_1: ScriptValue, p_2: ScriptValue) -> ScriptValue:
     A, B = matrix(p_1, "p_1"), matrix(p_2, "p_2")
     return pose_of_matrix(pose(A[:3, :3] @ B[:3, :3], A[:3, 3] + B[:3, 3]))
 
 
-def _pose_sub(m: ScriptMachine, p_to: ScriptValue, p_from: ScriptValue) -> ScriptValue:
+def _pose_sub(m: ScriptRun, p_to: ScriptValue, p_from: ScriptValue) -> ScriptValue:
     A, B = matrix(p_to, "p_to"), matrix(p_from, "p_from")
     return pose_of_matrix(pose(A[:3, :3] @ B[:3, :3].T, A[:3, 3] - B[:3, 3]))
 
 
-def _pose_dist(m: ScriptMachine, p_from: ScriptValue, p_to: ScriptValue) -> float:
+def _pose_dist(m: ScriptRun, p_from: ScriptValue, p_to: ScriptValue) -> float:
     """Return the length of what pose_sub gives, positions and rotation vector together."""
     return float(np.linalg.norm(numbers(_pose_sub(m, p_to, p_from), "p_to", 6)))
 
 
-def _point_dist(m: ScriptMachine, p_from: ScriptValue, p_to: ScriptValue) -> float:
+def _point_dist(m: ScriptRun, p_from: ScriptValue, p_to: ScriptValue) -> float:
     return float(np.linalg.norm(pose_numbers(p_to, "p_to")[:3] - pose_numbers(p_from, "p_from")[:3]))
 
 
-def _interpolate_pose(m: ScriptMachine, p_from: ScriptValue, p_to: ScriptValue, alpha: ScriptValue) -> ScriptValue:
+def _interpolate_pose(m: ScriptRun, p_from: ScriptValue, p_to: ScriptValue, alpha: ScriptValue) -> ScriptValue:
     A, B, share = matrix(p_from, "p_from"), matrix(p_to, "p_to"), number(alpha, "alpha")
     R = A[:3, :3] @ exp_so3(share * log_so3(A[:3, :3].T @ B[:3, :3]))
     return pose_of_matrix(pose(R, (1.0 - share) * A[:3, 3] + share * B[:3, 3]))
 
 
-def _rpy2rotvec(m: ScriptMachine, rpy: ScriptValue) -> ScriptValue:
+def _rpy2rotvec(m: ScriptRun, rpy: ScriptValue) -> ScriptValue:
     return listed(log_so3(rotation_from_euler(numbers(rpy, "rpy", 3)[::-1], "zyx")))
 
 
-def _rotvec2rpy(m: ScriptMachine, rotvec: ScriptValue) -> ScriptValue:
+def _rotvec2rpy(m: ScriptRun, rotvec: ScriptValue) -> ScriptValue:
     return listed(euler_from_rotation(exp_so3(numbers(rotvec, "rotvec", 3)), "zyx").angles[::-1])
 
 
-def _wrench_trans(m: ScriptMachine, T_from_to: ScriptValue, w_from: ScriptValue) -> ScriptValue:
+def _wrench_trans(m: ScriptRun, T_from_to: ScriptValue, w_from: ScriptValue) -> ScriptValue:
     """Return a wrench, force first, at and in the axes of another frame."""
     T, w = matrix(T_from_to, "T_from_to"), numbers(w_from, "w_from", 6)
     R, force = T[:3, :3], w[:3]
@@ -179,34 +179,34 @@ def _wrench_trans(m: ScriptMachine, T_from_to: ScriptValue, w_from: ScriptValue)
 # --- texts ------------------------------------------------------------------------------------------------------------
 
 
-def _str_cat(m: ScriptMachine, op1: ScriptValue, op2: ScriptValue) -> str:
+def _str_cat(m: ScriptRun, op1: ScriptValue, op2: ScriptValue) -> str:
     first, second = _to_str(m, op1), _to_str(m, op2)
     m.budget -= (len(first) + len(second)) // 512
     return joined(first, second)
 
 
-def _to_str(m: ScriptMachine, value: ScriptValue) -> str:
+def _to_str(m: ScriptRun, value: ScriptValue) -> str:
     if value.__class__ in CONTAINERS:
         m.budget -= weight(value)
     return joined(text_of(value))
 
 
-def _str_at(m: ScriptMachine, src: ScriptValue, index: ScriptValue) -> str:
+def _str_at(m: ScriptRun, src: ScriptValue, index: ScriptValue) -> str:
     return text(src, "src")[whole(index, "index", 0, max(0, len(src) - 1))]
 
 
-def _str_sub(m: ScriptMachine, src: ScriptValue, index: ScriptValue, count: ScriptValue) -> str:
+def _str_sub(m: ScriptRun, src: ScriptValue, index: ScriptValue, count: ScriptValue) -> str:
     begin = whole(index, "index", 0, len(text(src, "src")))
     end = len(src) if count is None else begin + whole(count, "len", -1, len(src))
     return text(src, "src")[begin : len(src) if end < begin else end]
 
 
-def _str_find(m: ScriptMachine, src: ScriptValue, target: ScriptValue, start: ScriptValue) -> int:
+def _str_find(m: ScriptRun, src: ScriptValue, target: ScriptValue, start: ScriptValue) -> int:
     m.budget -= len(text(src, "src")) // 256
     return src.find(text(target, "target"), whole(start, "start_from", 0, len(src)))
 
 
-def _to_num(m: ScriptMachine, value: ScriptValue) -> ScriptValue:
+def _to_num(m: ScriptRun, value: ScriptValue) -> ScriptValue:
     said = text(value, "str").strip()
     if len(said) <= 40 and said.isascii():
         try:
@@ -216,12 +216,12 @@ def _to_num(m: ScriptMachine, value: ScriptValue) -> ScriptValue:
     raise ScriptFault(f"value_error: {said[:40]!r} is no number")
 
 
-def _to_bits(m: ScriptMachine, x: ScriptValue) -> ScriptValue:
+def _to_bits(m: ScriptRun, x: ScriptValue) -> ScriptValue:
     value = whole(x, "x", -(2**31), 2**31 - 1) & 0xFFFFFFFF
     return [bool(value >> k & 1) for k in range(WHOLE_BITS)]
 
 
-def _from_bits(m: ScriptMachine, bits: ScriptValue) -> int:
+def _from_bits(m: ScriptRun, bits: ScriptValue) -> int:
     """Return the whole number of at most 32 bits, the least first."""
     if bits.__class__ is not list or len(bits) > WHOLE_BITS or not all(b.__class__ is bool for b in bits):
         raise ScriptFault(f"type_error: l is a list of at most {WHOLE_BITS} booleans")
@@ -229,7 +229,7 @@ def _from_bits(m: ScriptMachine, bits: ScriptValue) -> int:
     return value - 2**32 if value >= 2**31 else value
 
 
-def _assert(m: ScriptMachine, expression: ScriptValue) -> None:
+def _assert(m: ScriptRun, expression: ScriptValue) -> None:
     if expression is not True:
         raise ScriptFault("assertion failed")
 

@@ -11,7 +11,6 @@ Work is limited: a thread that has used up its share of a frame goes on in the n
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Generator
 from functools import partial
 from types import TracebackType
@@ -30,7 +29,7 @@ from armwright.lab.script.script_compiler import FILE, MAIN
 from armwright.lab.script.script_faults import ScriptFault, ScriptHalt, ThreadEnd
 from armwright.lab.script.script_library import RUNS
 from armwright.lab.script.script_lists import call_method
-from armwright.lab.script.script_sockets import ScriptSockets
+from armwright.lab.script.script_run import THREAD_WORK, ScriptRun
 
 if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
@@ -42,7 +41,7 @@ BUSY = "busy"
 """What a thread yields that has used up its share of a frame; one that waits yields None."""
 MISSING = None
 """What stands for an argument that is left out."""
-THREAD_WORK, FRAME_WORK, LEAST_WORK = 2000, 6000, 50  # passes of loops and calls: of a thread, of all, of each at least
+FRAME_WORK, LEAST_WORK = 6000, 50  # passes of loops and calls in a frame: of all threads, of each at least
 ORPHAN_BRAKING = 10.0  # [rad/s²] of a move whose thread was killed
 LONGEST_LOOP = 0.5  # [s] that a thread may compute without waiting
 DEEPEST_CALL = 50
@@ -64,40 +63,28 @@ class ScriptThread:
         self.busy = 0  # frames in which it only computed
 
 
-class ScriptMachine:
-    """A program under way.
+class ScriptMachine(ScriptRun):
+    """A program under way: its threads.
 
     Attributes:
-        c: the controller. compiled: what runs. frames: so far. thread: which runs now.
-        sockets: of the program. budget: passes that are left to the thread in this frame.
-        orphan: a motion whose thread was killed in this frame.
-        beside: whether it runs beside the program (``sec``): it may neither wait nor move.
-        settings: what functions of the language remember until the program ends, by name.
+        compiled: what runs. frames: so far. threads: that live. thread: which runs now. ended: whether all is over.
     """
 
     def __init__(
         self, controller: Controller, compiled: CompiledScript, *, hosts: frozenset[str] = frozenset()
     ) -> None:
         """Make the functions; nothing runs before `tick`. `hosts` may be dialled besides loopback."""
-        self.c, self.compiled = controller, compiled
-        self.beside = compiled.kind == "sec"
-        self.frames, self.budget = 0, THREAD_WORK
-        self.sockets = ScriptSockets(hosts)
-        self.settings: dict[str, Any] = {}
-        self.flags = [False] * 32
-        self.orphan: object = None
-        self.random = random.Random(0)  # the same in every run
+        super().__init__(controller, hosts, beside=compiled.kind == "sec")
+        self.compiled = compiled
+        self.frames = 0
         self.ended = False
         self._handles = 0
         self.threads: list[ScriptThread] = []
         self.thread: ScriptThread | None = None
-        self._answers: dict[int, Any] = {}
-        self._requests = self._closed = 0
-        self.step_time = 0.002 if controller.e_series else 0.008
         self._ticks_per_frame = 1 if controller.e_series else 4
         self._ticks = 0
         names = self._names()
-        exec(compiled.code, names)
+        exec(compiled.code, names)  # nodes that the compiler makes itself; no text, no builtins
         self._start(names[MAIN])
 
     def _names(self) -> dict[str, Any]:
@@ -120,11 +107,6 @@ class ScriptMachine:
             raise ScriptFault(f"recursion: more than {DEEPEST_CALL} calls inside one another")
         self.budget -= 1
         return self.budget < 0
-
-    def charge(self, value: ScriptValue) -> None:
-        """Count the work with a large value."""
-        if value.__class__ in values.CONTAINERS or value.__class__ is str:
-            self.budget -= values.weight(value) // 16
 
     def own(self, value: ScriptValue) -> ScriptValue:
         """Return a value that shares nothing with `value`, charged to the thread."""
@@ -289,48 +271,6 @@ class ScriptMachine:
         """End the program by itself; the arm brakes."""
         self.close()
         self.c.program_ended(self)
-
-    # --- answers of clients -------------------------------------------------------------------------------------------
-
-    def ask(self) -> int:
-        """Return the number of a question to a client."""
-        self._requests += 1
-        return self._requests
-
-    def answer(self, number: int, value: ScriptValue) -> None:
-        """Take a client's answer to question `number`."""
-        if 0 < number <= self._requests:
-            self._answers[number] = value
-
-    def close_popup(self) -> None:
-        """Take it that the window that is open has been closed."""
-        self._closed = self._requests
-
-    def popup_closed(self, number: int) -> bool:
-        """Return whether a window has been closed."""
-        return number <= self._closed or self._answers.pop(number, None) is not None
-
-    def answered(self, number: int) -> ScriptCode:
-        """Wait for the answer to a question and return it."""
-        while number not in self._answers:
-            yield None
-        return self._answers.pop(number)
-
-    # --- work outside of the tick -------------------------------------------------------------------------------------
-
-    def solved(self, job: Callable[[], Any]) -> ScriptCode:
-        """Wait for work that a tick cannot do; return its result.
-
-        Raises:
-            ArmwrightError: the work found that it cannot be done.
-        """
-        result: list[Any] = []
-        self.c.solver.ask(job, result.append)
-        while not result:
-            yield None
-        if isinstance(result[0], ArmwrightError):
-            raise result[0]
-        return result[0]
 
 
 def fault_words(error: Exception, word: str) -> str:

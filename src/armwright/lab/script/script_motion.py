@@ -25,7 +25,7 @@ from armwright.motion.trajectory import Reference
 from armwright.spatial import exp_so3
 
 if TYPE_CHECKING:
-    from armwright.lab.script.script_machine import ScriptMachine
+    from armwright.lab.script.script_run import ScriptRun
     from armwright.types import Array
 
 Waiting = Generator[object, None, None]
@@ -37,13 +37,13 @@ MOST_TIME = 1e6  # [s]
 FORCE_GAIN = 0.5  # of force mode; what a program sets is relative to it
 
 
-def check_may_move(m: ScriptMachine) -> None:
+def check_may_move(m: ScriptRun) -> None:
     """Refuse to move in a secondary program."""
     if m.beside:
         raise ScriptFault("a secondary program may not move the arm")
 
 
-def told(m: ScriptMachine, begin: Callable[[], None], *, to_rest: bool = False) -> Waiting:
+def told(m: ScriptRun, begin: Callable[[], None], *, to_rest: bool = False) -> Waiting:
     """Begin a motion and wait until the controller says that the instruction is over, or `to_rest` that the arm rests.
 
     Another motion that takes its place ends the waiting, too.
@@ -61,7 +61,7 @@ def told(m: ScriptMachine, begin: Callable[[], None], *, to_rest: bool = False) 
         raise
 
 
-def goal_joints(m: ScriptMachine, goal: ScriptValue, name: str) -> Generator[object, None, Array]:
+def goal_joints(m: ScriptRun, goal: ScriptValue, name: str) -> Generator[object, None, Array]:
     """Return joints (6,): those that are given, or those of a pose."""
     if goal.__class__ is not PoseValue:
         return moves.joint_goal(m.c, numbers(goal, name, 6).tolist())
@@ -71,7 +71,7 @@ def goal_joints(m: ScriptMachine, goal: ScriptValue, name: str) -> Generator[obj
     return moves.reached(found, pose)
 
 
-def goal_pose(m: ScriptMachine, goal: ScriptValue, name: str) -> Array:
+def goal_pose(m: ScriptRun, goal: ScriptValue, name: str) -> Array:
     """Return a TCP pose (6,): that which is given, or where joints bring the tool."""
     if goal.__class__ is PoseValue:
         return moves.pose_goal(pose_numbers(goal, name).tolist())
@@ -90,27 +90,25 @@ def _rates(a: ScriptValue, v: ScriptValue, t: ScriptValue = 0) -> tuple[float, f
     return rate, speed, time
 
 
-def _movej(m: ScriptMachine, q: ScriptValue, a: ScriptValue, v: ScriptValue, t: ScriptValue, r: ScriptValue) -> Waiting:
+def _movej(m: ScriptRun, q: ScriptValue, a: ScriptValue, v: ScriptValue, t: ScriptValue, r: ScriptValue) -> Waiting:
     check_may_move(m)
     rates, radius = _rates(a, v, t), number(r, "r")
     goal = yield from goal_joints(m, q, "q")
     yield from told(m, partial(ur.movej, m.c, goal.tolist(), *rates, radius))
 
 
-def _movel(
-    m: ScriptMachine, pose: ScriptValue, a: ScriptValue, v: ScriptValue, t: ScriptValue, r: ScriptValue
-) -> Waiting:
+def _movel(m: ScriptRun, pose: ScriptValue, a: ScriptValue, v: ScriptValue, t: ScriptValue, r: ScriptValue) -> Waiting:
     goal = goal_pose(m, pose, "pose").tolist()
     yield from told(m, partial(ur.movel, m.c, goal, *_rates(a, v, t), number(r, "r")))
 
 
-def _movep(m: ScriptMachine, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
+def _movep(m: ScriptRun, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
     goal = goal_pose(m, pose, "pose").tolist()
     yield from told(m, partial(ur.movep, m.c, goal, *_rates(a, v)[:2], number(r, "r")))
 
 
 def _movec(
-    m: ScriptMachine,
+    m: ScriptRun,
     via: ScriptValue,
     to: ScriptValue,
     a: ScriptValue,
@@ -123,14 +121,14 @@ def _movec(
     yield from told(m, partial(ur.movec, m.c, over, goal, *_rates(a, v)[:2], number(r, "r"), turning))
 
 
-def _optimovej(m: ScriptMachine, q: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
+def _optimovej(m: ScriptRun, q: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
     check_may_move(m)
     rates, radius = _rates(a, v)[:2], number(r, "r")
     goal = yield from goal_joints(m, q, "q")
     yield from told(m, partial(ur.optimovej, m.c, goal.tolist(), *rates, radius))
 
 
-def _optimovel(m: ScriptMachine, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
+def _optimovel(m: ScriptRun, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
     goal = goal_pose(m, pose, "pose").tolist()
     yield from told(m, partial(ur.optimovel, m.c, goal, *_rates(a, v)[:2], number(r, "r")))
 
@@ -138,12 +136,12 @@ def _optimovel(m: ScriptMachine, pose: ScriptValue, a: ScriptValue, v: ScriptVal
 # --- from frame to frame ----------------------------------------------------------------------------------------------
 
 
-def _speedj(m: ScriptMachine, qd: ScriptValue, a: ScriptValue, t: ScriptValue) -> Waiting:
+def _speedj(m: ScriptRun, qd: ScriptValue, a: ScriptValue, t: ScriptValue) -> Waiting:
     speed, rate = numbers(qd, "qd", 6).tolist(), max(number(a, "a"), SLOWEST_CHANGE)
     yield from told(m, partial(ur.speedj, m.c, speed, rate, number(t, "t")))
 
 
-def _speedl(m: ScriptMachine, xd: ScriptValue, a: ScriptValue, t: ScriptValue, aRot: ScriptValue) -> Waiting:
+def _speedl(m: ScriptRun, xd: ScriptValue, a: ScriptValue, t: ScriptValue, aRot: ScriptValue) -> Waiting:
     speed, rate = numbers(xd, "xd", 6).tolist(), max(number(a, "a"), SLOWEST_CHANGE)
     if not (aRot.__class__ is str and aRot == "a"):
         number(aRot, "aRot")
@@ -151,7 +149,7 @@ def _speedl(m: ScriptMachine, xd: ScriptValue, a: ScriptValue, t: ScriptValue, a
 
 
 def _servoj(
-    m: ScriptMachine,
+    m: ScriptRun,
     q: ScriptValue,
     a: ScriptValue,
     v: ScriptValue,
@@ -166,7 +164,7 @@ def _servoj(
     yield from told(m, partial(ur.servoj, m.c, goal, min(time, MOST_TIME), ahead, strength))
 
 
-def frames(m: ScriptMachine, time: float) -> Waiting:
+def frames(m: ScriptRun, time: float) -> Waiting:
     """Wait so long in real time; at least one frame."""
     left = min(time, MOST_TIME)
     while True:
@@ -176,7 +174,7 @@ def frames(m: ScriptMachine, time: float) -> Waiting:
             return
 
 
-def _servoc(m: ScriptMachine, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
+def _servoc(m: ScriptRun, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
     check_may_move(m)
     number(r, "r")
     goal, motion = goal_pose(m, pose, "pose"), m.c.motion
@@ -188,7 +186,7 @@ def _servoc(m: ScriptMachine, pose: ScriptValue, a: ScriptValue, v: ScriptValue,
 
 
 def _direct_torque(
-    m: ScriptMachine, torque: ScriptValue, friction: ScriptValue, viscous: ScriptValue, coulomb: ScriptValue
+    m: ScriptRun, torque: ScriptValue, friction: ScriptValue, viscous: ScriptValue, coulomb: ScriptValue
 ) -> Waiting:
     check_may_move(m)
     wanted = moves.six(numbers(torque, "torque", 6).tolist(), "torque", 1000.0)
@@ -208,16 +206,16 @@ def _direct_torque(
 # --- stops and modes --------------------------------------------------------------------------------------------------
 
 
-def _stopj(m: ScriptMachine, a: ScriptValue, qa: ScriptValue) -> Waiting:
+def _stopj(m: ScriptRun, a: ScriptValue, qa: ScriptValue) -> Waiting:
     yield from told(m, partial(ur.stopj, m.c, max(number(a, "a"), LEAST_BRAKING)), to_rest=True)
 
 
-def _stopl(m: ScriptMachine, a: ScriptValue, aRot: ScriptValue) -> Waiting:
+def _stopl(m: ScriptRun, a: ScriptValue, aRot: ScriptValue) -> Waiting:
     yield from told(m, partial(ur.stopl, m.c, max(number(a, "a"), LEAST_BRAKING)), to_rest=True)
 
 
 def _force_mode(
-    m: ScriptMachine,
+    m: ScriptRun,
     frame: ScriptValue,
     selection: ScriptValue,
     wrench: ScriptValue,
@@ -231,16 +229,16 @@ def _force_mode(
     if not (m.c.moving and isinstance(motion, ForceMode)):
         motion = ForceMode(m.c)
         m.c.begin(motion)
-    gain = m.settings.get("force gain", FORCE_GAIN) / FORCE_GAIN
+    gain = (FORCE_GAIN if m.force_gain is None else m.force_gain) / FORCE_GAIN
     motion.aim(free, whole(kind, "type", 1, 3), task, wanted, numbers(limits, "limits", 6), gain)
 
 
-def _end_force_mode(m: ScriptMachine) -> None:
+def _end_force_mode(m: ScriptRun) -> None:
     if isinstance(m.c.motion, ForceMode):
         m.c.begin(brake(m.c.reference, END_OF_MODE_DECELERATION))
 
 
-def _freedrive(m: ScriptMachine, axes: ScriptValue, feature: ScriptValue) -> None:
+def _freedrive(m: ScriptRun, axes: ScriptValue, feature: ScriptValue) -> None:
     check_may_move(m)
     free = (numbers(axes, "freeAxes", 6) != 0.0).astype(np.float64)
     if feature.__class__ is str:
@@ -250,21 +248,21 @@ def _freedrive(m: ScriptMachine, axes: ScriptValue, feature: ScriptValue) -> Non
     m.c.begin(FreeDrive(m.c) if free.all() else AxesFreeDrive(m.c, free, exp_so3(frame[3:])))
 
 
-def _end_freedrive(m: ScriptMachine) -> Waiting:
+def _end_freedrive(m: ScriptRun) -> Waiting:
     if isinstance(m.c.motion, FreeDrive | AxesFreeDrive):
         q, qd = np.array(m.c.plant.live.q), np.array(m.c.plant.live.qd)
         m.c.reference = Reference(q, qd, np.zeros(6))
         yield from told(m, partial(ur.stopj, m.c, END_OF_MODE_DECELERATION), to_rest=True)
 
 
-def _sleep(m: ScriptMachine, t: ScriptValue) -> Waiting:
+def _sleep(m: ScriptRun, t: ScriptValue) -> Waiting:
     time = number(t, "t")
     if not 0.0 <= time <= MOST_TIME:
         raise ScriptFault(f"value_error: sleep: 0 to {MOST_TIME:g} s, got {time:g}")
     yield from frames(m, time)
 
 
-def _sync(m: ScriptMachine) -> Waiting:
+def _sync(m: ScriptRun) -> Waiting:
     yield None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from armwright.lab.script.script_arguments import flag, number, whole
 
 if TYPE_CHECKING:
-    from armwright.lab.script.script_machine import ScriptMachine
+    from armwright.lab.script.script_run import ScriptRun
     from armwright.lab.script.script_values import ScriptValue
 
 MOST_REGISTER, MOST_BIT, MOST_FLAG = 47, 127, 31
@@ -18,69 +18,69 @@ LINES = {"": (0, 7), "standard_": (0, 7), "configurable_": (8, 7), "tool_": (16,
 """Kind of a digital line → its first bit among the outputs, and its largest number."""
 
 
-def _read_integer(m: ScriptMachine, address: ScriptValue) -> int:
+def _read_integer(m: ScriptRun, address: ScriptValue) -> int:
     return m.c.registers.ints[whole(address, "address", 0, MOST_REGISTER)]
 
 
-def _read_float(m: ScriptMachine, address: ScriptValue) -> float:
+def _read_float(m: ScriptRun, address: ScriptValue) -> float:
     return m.c.registers.doubles[whole(address, "address", 0, MOST_REGISTER)]
 
 
-def _read_output_integer(m: ScriptMachine, address: ScriptValue) -> int:
+def _read_output_integer(m: ScriptRun, address: ScriptValue) -> int:
     return m.c.registers.out_ints[whole(address, "address", 0, MOST_REGISTER)]
 
 
-def _read_output_float(m: ScriptMachine, address: ScriptValue) -> float:
+def _read_output_float(m: ScriptRun, address: ScriptValue) -> float:
     return m.c.registers.out_doubles[whole(address, "address", 0, MOST_REGISTER)]
 
 
-def _write_integer(m: ScriptMachine, address: ScriptValue, value: ScriptValue) -> None:
+def _write_integer(m: ScriptRun, address: ScriptValue, value: ScriptValue) -> None:
     at = whole(address, "address", 0, MOST_REGISTER)
     m.c.registers.out_ints[at] = int(max(-(2.0**31), min(2.0**31 - 1.0, number(value, "value"))))
 
 
-def _write_float(m: ScriptMachine, address: ScriptValue, value: ScriptValue) -> None:
+def _write_float(m: ScriptRun, address: ScriptValue, value: ScriptValue) -> None:
     m.c.registers.out_doubles[whole(address, "address", 0, MOST_REGISTER)] = number(value, "value")
 
 
-def _read_bit(m: ScriptMachine, address: ScriptValue) -> bool:
+def _read_bit(m: ScriptRun, address: ScriptValue) -> bool:
     return bool(m.c.registers.bits >> whole(address, "address", 0, MOST_BIT) & 1)
 
 
-def _read_output_bit(m: ScriptMachine, address: ScriptValue) -> bool:
+def _read_output_bit(m: ScriptRun, address: ScriptValue) -> bool:
     return bool(m.c.registers.out_bits >> whole(address, "address", 0, MOST_BIT) & 1)
 
 
-def _write_bit(m: ScriptMachine, address: ScriptValue, value: ScriptValue) -> None:
+def _write_bit(m: ScriptRun, address: ScriptValue, value: ScriptValue) -> None:
     m.c.registers.set_out_bit(whole(address, "address", 0, MOST_BIT), flag(value, "value"))
 
 
-def _set_line(kind: str, m: ScriptMachine, n: ScriptValue, b: ScriptValue) -> None:
+def _set_line(kind: str, m: ScriptRun, n: ScriptValue, b: ScriptValue) -> None:
     first, most = LINES[kind]
     bit = 1 << (first + whole(n, "n", 0, 9 if not kind else most))
     registers = m.c.registers
     registers.digital = registers.digital | bit if flag(b, "b") else registers.digital & ~bit
 
 
-def _line_out(kind: str, m: ScriptMachine, n: ScriptValue) -> bool:
+def _line_out(kind: str, m: ScriptRun, n: ScriptValue) -> bool:
     first, most = LINES[kind]
     return bool(m.c.registers.digital >> (first + whole(n, "n", 0, most)) & 1)
 
 
-def _line_in(kind: str, m: ScriptMachine, n: ScriptValue) -> bool:
+def _line_in(kind: str, m: ScriptRun, n: ScriptValue) -> bool:
     first, most = LINES[kind]
     return bool(m.c.registers.digital_in >> (first + whole(n, "n", 0, most)) & 1)
 
 
-def _set_level(m: ScriptMachine, n: ScriptValue, f: ScriptValue) -> None:
+def _set_level(m: ScriptRun, n: ScriptValue, f: ScriptValue) -> None:
     m.c.registers.analogue[whole(n, "n", 0, 1)] = min(1.0, max(0.0, number(f, "f")))
 
 
-def _level(m: ScriptMachine, n: ScriptValue) -> float:
+def _level(m: ScriptRun, n: ScriptValue) -> float:
     return m.c.registers.analogue[whole(n, "n", 0, 1)]
 
 
-def _set_flag(m: ScriptMachine, n: ScriptValue, b: ScriptValue) -> None:
+def _set_flag(m: ScriptRun, n: ScriptValue, b: ScriptValue) -> None:
     m.flags[whole(n, "n", 0, MOST_FLAG)] = flag(b, "b")
 
 

@@ -17,7 +17,7 @@ from armwright.lab.script.script_faults import ScriptFault
 from armwright.lab.script.script_values import PoseValue, Rows, ScriptValue
 
 if TYPE_CHECKING:
-    from armwright.lab.script.script_machine import ScriptMachine
+    from armwright.lab.script.script_run import ScriptRun
     from armwright.types import Array
 
 NEAR_ROUNDS = 8  # of Newton's method for a pose near joints that are known
@@ -26,49 +26,49 @@ NEAR_SINGULAR_VALUE, SINGULAR_VALUE = 0.05, 0.01
 TEMPERATURE = 32.0  # [°C], constant: it is not simulated
 
 
-def _actual_joints(m: ScriptMachine) -> ScriptValue:
+def _actual_joints(m: ScriptRun) -> ScriptValue:
     return listed(m.c.plant.live.q)
 
 
-def _target_joints(m: ScriptMachine) -> ScriptValue:
+def _target_joints(m: ScriptRun) -> ScriptValue:
     return listed(m.c.reference.q)
 
 
-def _actual_pose(m: ScriptMachine) -> ScriptValue:
+def _actual_pose(m: ScriptRun) -> ScriptValue:
     return told_pose(m.c.plant.pose_of(np.array(m.c.plant.live.q)))
 
 
-def _target_pose(m: ScriptMachine) -> ScriptValue:
+def _target_pose(m: ScriptRun) -> ScriptValue:
     return told_pose(m.c.target_pose())
 
 
-def _flange_pose(m: ScriptMachine) -> ScriptValue:
+def _flange_pose(m: ScriptRun) -> ScriptValue:
     return told_pose(m.c.plant.pose_of(np.array(m.c.plant.live.q), np.zeros(6)))
 
 
-def _actual_speed(m: ScriptMachine) -> ScriptValue:
+def _actual_speed(m: ScriptRun) -> ScriptValue:
     return listed(m.c.plant.look().speed)
 
 
-def _target_speed(m: ScriptMachine) -> ScriptValue:
+def _target_speed(m: ScriptRun) -> ScriptValue:
     return listed(m.c.plant.look().target_speed)
 
 
-def tool_force(m: ScriptMachine) -> Array:
+def tool_force(m: ScriptRun) -> Array:
     """Return what the world does to the tool (6,), base axes, since it was set to zero [N, N m]."""
     felt: Array = m.c.plant.look().force - m.c.ft_offset
     return felt
 
 
-def _force(m: ScriptMachine) -> float:
+def _force(m: ScriptRun) -> float:
     return float(np.linalg.norm(tool_force(m)[:3]))
 
 
-def _history(m: ScriptMachine, steps: ScriptValue) -> ScriptValue:
+def _history(m: ScriptRun, steps: ScriptValue) -> ScriptValue:
     return listed(m.c.past(whole(steps, "steps", 0, 10**6)))
 
 
-def _tool_contact(m: ScriptMachine, direction: ScriptValue) -> int:
+def _tool_contact(m: ScriptRun, direction: ScriptValue) -> int:
     """Return 1 if something pushes against a direction, else 0: how long ago it began is not known here."""
     return int(m.c.touched(numbers(direction, "direction", 6)[:3]))
 
@@ -76,14 +76,14 @@ def _tool_contact(m: ScriptMachine, direction: ScriptValue) -> int:
 # --- kinematics -------------------------------------------------------------------------------------------------------
 
 
-def _tool(m: ScriptMachine, tcp: ScriptValue) -> Array:
+def _tool(m: ScriptRun, tcp: ScriptValue) -> Array:
     """Return the tool (6,) that is meant: the present one if none is given."""
     if tcp is None or (tcp.__class__ is str and tcp == "active_tcp"):
         return m.c.plant.tcp.copy()
     return pose_numbers(tcp, "tcp")
 
 
-def joints_near(m: ScriptMachine, pose: Array, near: Array, tool: Array) -> Generator[object, None, Array | None]:
+def joints_near(m: ScriptRun, pose: Array, near: Array, tool: Array) -> Generator[object, None, Array | None]:
     """Return joints (6,) near `near` that reach a pose, None if there are none; may wait for the solver."""
     robot = m.c.plant.robot
     if np.array_equal(tool, m.c.plant.tcp):
@@ -96,7 +96,7 @@ def joints_near(m: ScriptMachine, pose: Array, near: Array, tool: Array) -> Gene
 
 
 def _inverse_kin(
-    m: ScriptMachine,
+    m: ScriptRun,
     x: ScriptValue,
     qnear: ScriptValue,
     position_error: ScriptValue,
@@ -110,7 +110,7 @@ def _inverse_kin(
 
 
 def _has_inverse(
-    m: ScriptMachine,
+    m: ScriptRun,
     pose: ScriptValue,
     qnear: ScriptValue,
     position_error: ScriptValue,
@@ -121,9 +121,7 @@ def _has_inverse(
     return found is not None
 
 
-def _found(
-    m: ScriptMachine, x: ScriptValue, qnear: ScriptValue, tcp: ScriptValue
-) -> Generator[object, None, Array | None]:
+def _found(m: ScriptRun, x: ScriptValue, qnear: ScriptValue, tcp: ScriptValue) -> Generator[object, None, Array | None]:
     six = pose_numbers(x, "x")
     near = np.array(m.c.reference.q) if qnear is None else numbers(qnear, "qnear", 6)
     try:
@@ -134,12 +132,12 @@ def _found(
     return found
 
 
-def _forward_kin(m: ScriptMachine, q: ScriptValue, tcp: ScriptValue) -> ScriptValue:
+def _forward_kin(m: ScriptRun, q: ScriptValue, tcp: ScriptValue) -> ScriptValue:
     joints = np.array(m.c.plant.live.q) if q is None else numbers(q, "q", 6)
     return told_pose(m.c.plant.pose_of(joints, _tool(m, tcp)))
 
 
-def _within_limits(m: ScriptMachine, pose: ScriptValue, qnear: ScriptValue) -> Generator[object, None, ScriptValue]:
+def _within_limits(m: ScriptRun, pose: ScriptValue, qnear: ScriptValue) -> Generator[object, None, ScriptValue]:
     """Return whether joints are within their ranges, or a pose within reach."""
     if pose.__class__ is PoseValue:
         found = yield from _found(m, pose, qnear, None)
@@ -161,37 +159,37 @@ def _present_only(*given: ScriptValue) -> None:
         raise ScriptFault("the arm's mathematics is told for its present state here: leave q, qd and tcp out")
 
 
-def _mass_matrix(m: ScriptMachine, q: ScriptValue, tcp: ScriptValue, rotors: ScriptValue) -> ScriptValue:
+def _mass_matrix(m: ScriptRun, q: ScriptValue, tcp: ScriptValue, rotors: ScriptValue) -> ScriptValue:
     _present_only(q, tcp)
     return _rows(m.c.plant.model().mass)
 
 
-def _coriolis(m: ScriptMachine, q: ScriptValue, qd: ScriptValue, tcp: ScriptValue) -> ScriptValue:
+def _coriolis(m: ScriptRun, q: ScriptValue, qd: ScriptValue, tcp: ScriptValue) -> ScriptValue:
     _present_only(q, qd, tcp)
     return listed(m.c.plant.model().coriolis)
 
 
-def _jacobian(m: ScriptMachine, q: ScriptValue, tcp: ScriptValue) -> ScriptValue:
+def _jacobian(m: ScriptRun, q: ScriptValue, tcp: ScriptValue) -> ScriptValue:
     _present_only(q, tcp)
     return _rows(m.c.plant.model().jacobian)
 
 
-def _jacobian_rate(m: ScriptMachine, q: ScriptValue, qd: ScriptValue, tcp: ScriptValue) -> ScriptValue:
+def _jacobian_rate(m: ScriptRun, q: ScriptValue, qd: ScriptValue, tcp: ScriptValue) -> ScriptValue:
     _present_only(q, qd, tcp)
     return _rows(m.c.plant.model().jacobian_dot)
 
 
-def _freedrive_status(m: ScriptMachine) -> int:
+def _freedrive_status(m: ScriptRun) -> int:
     """Return 0 normal, 1 near a singularity, 2 too close, by the Jacobian's least singular value."""
     least = np.linalg.svd(m.c.plant.model().jacobian, compute_uv=False)[-1]
     return int(least < NEAR_SINGULAR_VALUE) + int(least < SINGULAR_VALUE)
 
 
-def _payload_inertia(m: ScriptMachine) -> ScriptValue:
-    return listed(np.asarray(m.settings.get("payload inertia", np.zeros(6))))
+def _payload_inertia(m: ScriptRun) -> ScriptValue:
+    return listed(np.zeros(6) if m.inertia is None else m.inertia)
 
 
-def _joint_temperature(m: ScriptMachine, j: ScriptValue) -> float:
+def _joint_temperature(m: ScriptRun, j: ScriptValue) -> float:
     whole(j, "j", 0, 5)
     return TEMPERATURE
 
@@ -215,7 +213,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "get_target_payload_mass": lambda m: float(m.c.plant.load[0]),
     "get_target_payload_cog": lambda m: listed(m.c.plant.load[1:]),
     "get_target_payload_inertia": _payload_inertia,
-    "get_gravity": lambda m: listed(-m.c.plant.robot.gravity),
+    "get_gravity": lambda m: listed(-m.c.plant.robot.gravity if m.gravity is None else m.gravity),
     "get_steptime": lambda m: m.step_time,
     "get_tcp_force": lambda m: listed(tool_force(m)),
     "force": _force,

@@ -12,16 +12,16 @@ from armwright.lab.script.script_arguments import flag
 from armwright.lab.script.script_values import ScriptValue, joined, text_of, weight
 
 if TYPE_CHECKING:
-    from armwright.lab.script.script_machine import ScriptMachine
+    from armwright.lab.script.script_run import ScriptRun
 
 
-def _textmsg(m: ScriptMachine, s1: ScriptValue, s2: ScriptValue) -> None:
+def _textmsg(m: ScriptRun, s1: ScriptValue, s2: ScriptValue) -> None:
     m.budget -= (weight(s1) + weight(s2)) // 4
     m.c.say(TextMessage(joined(text_of(s1), text_of(s2))))
 
 
 def _popup(
-    m: ScriptMachine, s: ScriptValue, title: ScriptValue, warning: ScriptValue, error: ScriptValue, waits: ScriptValue
+    m: ScriptRun, s: ScriptValue, title: ScriptValue, warning: ScriptValue, error: ScriptValue, waits: ScriptValue
 ) -> Generator[object, None, None]:
     """Open a window; of a blocking one wait until somebody closes it."""
     look = "error" if flag(error, "error") else "warning" if flag(warning, "warning") else "message"
@@ -32,7 +32,7 @@ def _popup(
         yield None
 
 
-def _request(kind: str, m: ScriptMachine, message: ScriptValue) -> Generator[object, None, ScriptValue]:
+def _request(kind: str, m: ScriptRun, message: ScriptValue) -> Generator[object, None, ScriptValue]:
     """Ask a client for a value and wait for it."""
     number = m.ask()
     m.c.say(RequestValueMessage(number, kind, text_of(message)))

@@ -13,7 +13,7 @@ from armwright.lab.script.script_arguments import number, text, whole
 from armwright.lab.script.script_values import MOST_TEXT_LENGTH, ScriptValue, text_of
 
 if TYPE_CHECKING:
-    from armwright.lab.script.script_machine import ScriptMachine
+    from armwright.lab.script.script_run import ScriptRun
 
 Reading = Generator[object, None, "ScriptValue"]
 LEAST_DIALLING = 0.008  # [s] that socket_open takes: clients must have time to notice the one before
@@ -22,9 +22,7 @@ LONGEST_WAIT = 1e6  # [s]
 NUMBERS_TEXT = re.compile(rb"\(([^()]{0,2000})\)")
 
 
-def _open(
-    m: ScriptMachine, address: ScriptValue, port: ScriptValue, name: ScriptValue, timeout: ScriptValue
-) -> Reading:
+def _open(m: ScriptRun, address: ScriptValue, port: ScriptValue, name: ScriptValue, timeout: ScriptValue) -> Reading:
     """Connect; whether it is connected in time."""
     dialled = m.sockets.dial(text(address, "address"), whole(port, "port", 1, 65535), _named(name))
     patience = number(timeout, "timeout")
@@ -44,34 +42,34 @@ def _named(name: ScriptValue) -> str:
     return text_of(name)[:100]
 
 
-def _close(m: ScriptMachine, name: ScriptValue) -> None:
+def _close(m: ScriptRun, name: ScriptValue) -> None:
     m.sockets.drop(_named(name))
 
 
-def _sent(m: ScriptMachine, name: ScriptValue, data: bytes) -> bool:
+def _sent(m: ScriptRun, name: ScriptValue, data: bytes) -> bool:
     found = m.sockets.find(_named(name))
     return found is not None and found.send(data)
 
 
-def _send_int(m: ScriptMachine, value: ScriptValue, name: ScriptValue) -> bool:
+def _send_int(m: ScriptRun, value: ScriptValue, name: ScriptValue) -> bool:
     whole_number = int(max(-(2.0**31), min(2.0**31 - 1.0, math.trunc(number(value, "value")))))
     return _sent(m, name, struct.pack(">i", whole_number))
 
 
-def _send_byte(m: ScriptMachine, value: ScriptValue, name: ScriptValue) -> bool:
+def _send_byte(m: ScriptRun, value: ScriptValue, name: ScriptValue) -> bool:
     return _sent(m, name, bytes([whole(value, "value", -128, 255) & 0xFF]))
 
 
-def _send_string(m: ScriptMachine, said: ScriptValue, name: ScriptValue) -> bool:
+def _send_string(m: ScriptRun, said: ScriptValue, name: ScriptValue) -> bool:
     return _sent(m, name, text_of(said).encode())
 
 
-def _send_line(m: ScriptMachine, said: ScriptValue, name: ScriptValue) -> bool:
+def _send_line(m: ScriptRun, said: ScriptValue, name: ScriptValue) -> bool:
     return _sent(m, name, text_of(said).encode() + b"\n")
 
 
 def _until(
-    m: ScriptMachine, name: ScriptValue, timeout: ScriptValue, enough: Callable[[bytearray], int]
+    m: ScriptRun, name: ScriptValue, timeout: ScriptValue, enough: Callable[[bytearray], int]
 ) -> Generator[object, None, bytes]:
     """Wait for so many bytes as `enough` says (0: not yet); nothing where they do not come in time, or it is closed."""
     patience = number(timeout, "timeout")
@@ -95,7 +93,7 @@ def _counted(count: int, size: int) -> Callable[[bytearray], int]:
     return lambda arrived: count * size if len(arrived) >= count * size else 0
 
 
-def _read_integers(m: ScriptMachine, count: ScriptValue, name: ScriptValue, timeout: ScriptValue) -> Reading:
+def _read_integers(m: ScriptRun, count: ScriptValue, name: ScriptValue, timeout: ScriptValue) -> Reading:
     """Return [count, n1, n2, …], or [0, -1, …] where they do not come in time."""
     wanted = whole(count, "number", 1, MOST_READ)
     data = yield from _until(m, name, timeout, _counted(wanted, 4))
@@ -104,13 +102,13 @@ def _read_integers(m: ScriptMachine, count: ScriptValue, name: ScriptValue, time
     return [wanted, *struct.unpack(f">{wanted}i", data)]
 
 
-def _read_bytes(m: ScriptMachine, count: ScriptValue, name: ScriptValue, timeout: ScriptValue) -> Reading:
+def _read_bytes(m: ScriptRun, count: ScriptValue, name: ScriptValue, timeout: ScriptValue) -> Reading:
     wanted = whole(count, "number", 1, MOST_READ)
     data = yield from _until(m, name, timeout, _counted(wanted, 1))
     return [len(data), *data, *[-1] * (wanted - len(data))]
 
 
-def _read_floats(m: ScriptMachine, count: ScriptValue, name: ScriptValue, timeout: ScriptValue) -> Reading:
+def _read_floats(m: ScriptRun, count: ScriptValue, name: ScriptValue, timeout: ScriptValue) -> Reading:
     """Read ``(a, b)``: [2, a, b]; [0, nan, nan] where nothing comes in time."""
     wanted = whole(count, "number", 1, MOST_READ)
 
@@ -130,13 +128,13 @@ def _read_floats(m: ScriptMachine, count: ScriptValue, name: ScriptValue, timeou
     return [len(values), *values, *[math.nan] * (wanted - len(values))]
 
 
-def _read_line(m: ScriptMachine, name: ScriptValue, timeout: ScriptValue) -> Reading:
+def _read_line(m: ScriptRun, name: ScriptValue, timeout: ScriptValue) -> Reading:
     data = yield from _until(m, name, timeout, lambda arrived: arrived.find(b"\n", 0, MOST_TEXT_LENGTH) + 1)
     return data.rstrip(b"\r\n").decode("utf-8", errors="replace")
 
 
 def _read_string(
-    m: ScriptMachine,
+    m: ScriptRun,
     name: ScriptValue,
     prefix: ScriptValue,
     suffix: ScriptValue,
@@ -163,11 +161,11 @@ def _read_string(
     return data[:MOST_TEXT_LENGTH].decode("utf-8", errors="replace")
 
 
-def _set_variable(m: ScriptMachine, name: ScriptValue, value: ScriptValue, sock: ScriptValue) -> bool:
+def _set_variable(m: ScriptRun, name: ScriptValue, value: ScriptValue, sock: ScriptValue) -> bool:
     return _sent(m, sock, f"set {text(name, 'name')} {whole(value, 'value', -(2**31), 2**31 - 1)}\n".encode())
 
 
-def _get_variable(m: ScriptMachine, name: ScriptValue, sock: ScriptValue) -> Reading:
+def _get_variable(m: ScriptRun, name: ScriptValue, sock: ScriptValue) -> Reading:
     """Ask the other side for a whole number: ``get name`` is answered ``name number``; 0 where it is not."""
     wanted = text(name, "name")
     if not _sent(m, sock, f"get {wanted}\n".encode()):

@@ -14,9 +14,6 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from armwright.lab.controller.port_commands import port_command
-from armwright.lab.wire.text_lines import first_line
-
 MOST_TEXT = 1 << 20  # bytes of a program
 MOST_HEAD = 4096  # characters of a program in which ur_rtde's name and register offsets are looked for
 MOST_SCRIPT_LINE = 4096  # bytes
@@ -169,43 +166,3 @@ def parse(text: str) -> Script:
     for line in text.split("\n"):
         draft.add(line)
     return draft.whole()
-
-
-class ScriptReader:
-    """Reads texts out of a byte stream: a program from ``def`` to ``end``, or a line.
-
-    A text above `MOST_TEXT` or a line above `MOST_SCRIPT_LINE` ends the connection.
-    """
-
-    def __init__(self) -> None:
-        self._program: _Draft | None = None
-
-    def take(self, buffer: bytearray) -> Script | None:
-        """Take some lines off a buffer, one text at most; return it if it is complete now.
-
-        Raises:
-            ValueError: a text or line that is too long.
-        """
-        enough = len(buffer) - BYTES_AT_ONCE
-        for _ in range(LINES_AT_ONCE):
-            line = first_line(buffer, MOST_SCRIPT_LINE)
-            if line is None:
-                return None
-            if self._program is None:
-                if not _BEGIN.match(line):
-                    command = port_command(line)
-                    if command is not None:
-                        return Script(False, 0, 0, (), (), command)
-                    if line.strip():
-                        return parse(line)
-                    continue
-                self._program = _Draft()
-            self._program.add(line)
-            if self._program.size > MOST_TEXT:
-                raise ValueError(f"a program of more than {MOST_TEXT} bytes")
-            if line.rstrip() == "end":
-                whole, self._program = self._program.whole(), None
-                return whole
-            if len(buffer) <= enough:
-                return None
-        return None
