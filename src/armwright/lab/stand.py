@@ -147,8 +147,10 @@ class ScriptConnection:
 
     def take(self, buffer: bytearray) -> bytes | None:
         """Read some lines; a text that is complete is compiled and run."""
-        before = len(buffer)
-        text, c = self._reader.take(buffer), self._controller
+        before, c = len(buffer), self._controller
+        if c.scripts is not None and c.scripts.full:
+            return b""  # later
+        text = self._reader.take(buffer)
         if text is not None:
             command = port_command(text)
             if command is not None:

@@ -88,6 +88,10 @@ class ScriptProgram(Protocol):
 class ScriptTaker(Protocol):
     """What makes programs of texts."""
 
+    @property
+    def full(self) -> bool:
+        """Return whether no further text should come for now."""
+
     def take(self, text: str) -> None:
         """Take a whole text; it runs as soon as it has been compiled."""
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 FILE = "<urscript>"
 MOST_BRANCHES = 500  # of one if, for the same reason
-STATEMENTS_AT_ONCE = 20  # between two looks at the budget
+NODES_AT_ONCE = 200  # between two looks at the budget
+MOST_NODES = 5000  # of one statement, which nothing interrupts: 1 ms
 MAIN = "f_"  # no function of a program has this name
 
 
@@ -195,10 +196,16 @@ class ScriptCompiler(ExpressionCompiler):
     def block(self, statements: Block) -> list[ast.stmt]:
         """Return statements, with looks at the budget in between."""
         made: list[ast.stmt] = []
-        for count, statement in enumerate(statements, start=1):
+        looked = len(self.places)
+        for statement in statements:
+            before = len(self.places)
             made += self.statement(statement)
-            if count % STATEMENTS_AT_ONCE == 0:
-                made.append(self.look(statement.at))
+            nodes = len(self.places) - before
+            if nodes > MOST_NODES and not tree.blocks_of(statement):
+                self.fail(f"compile_error: more than {MOST_NODES} operations in one statement", statement.at)
+            if len(self.places) - looked > NODES_AT_ONCE:
+                made.append(self.look(statement.at, len(self.places) - looked))
+                looked = len(self.places)
         return made
 
     def body(self, statements: Block, at: Token) -> list[ast.stmt]:
@@ -220,7 +227,9 @@ class ScriptCompiler(ExpressionCompiler):
         if isinstance(node, tree.If):
             return [self.branches(node)]
         if isinstance(node, tree.While):
-            return [ast.While(self.test(node.test), [self.look(at), *self.block(node.body)], [], **place)]
+            before, test = len(self.places), self.test(node.test)
+            body = self.block(node.body)
+            return [ast.While(test, [self.look(at, len(self.places) - before), *body], [], **place)]
         if isinstance(node, tree.Switch):
             return self.choice(node)
         if isinstance(node, tree.Return):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from armwright.urscript import Builtin, ScriptModule
 
 DEEPEST_EXPRESSION = 150  # operations inside one another: below what Python's own compiler takes
+NODES_PER_WORK = 8  # nodes that take as long as an empty pass of a loop
 OPERATORS = {
     "+": "add",
     "-": "subtract",
@@ -67,11 +68,12 @@ class ExpressionCompiler:
         """Return a constant."""
         return ast.Constant(value, **self.at(at))
 
-    def look(self, at: Token) -> ast.stmt:
-        """Return a look at the budget: ``if h_spent(): yield h_busy``."""
+    def look(self, at: Token, nodes: int) -> ast.stmt:
+        """Return a look at the budget, charged by so many nodes: ``if h_spent(work): yield h_busy``."""
         place = self.at(at)
+        work = ast.Constant(1 + nodes // NODES_PER_WORK, **place)
         wait = ast.Expr(ast.Yield(ast.Name("h_busy", ast.Load(), **place), **place), **place)
-        return ast.If(self.helper("spent", [], at), [wait], [], **place)
+        return ast.If(self.helper("spent", [work], at), [wait], [], **place)
 
     def rooted(self, target: tree.Index) -> tuple[ast.expr, ast.expr]:
         """Return what holds an item, and the item's index."""
@@ -123,11 +125,26 @@ class ExpressionCompiler:
         if isinstance(node, tree.Member):
             return self.helper("part", [self.expression(node.base), self.constant(node.name, at)], at)
         if isinstance(node, tree.ListOf):
-            items = ast.List([self.kept(item) for item in node.items], ast.Load(), **self.at(at))
-            return items if all(plain(item) for item in node.items) else self.helper("list_of", [items], at)
+            return self.list_of(node)
         if isinstance(node, tree.FunctionCall):
             return self.call(at, node.arguments)
         raise ScriptError("syntax_error: this value is not known", at.line, at.column)
+
+    def list_of(self, node: tree.ListOf) -> ast.expr:
+        """Return a list; one of plain numbers needs no look at its items."""
+        place = self.at(node.at)
+        if all(plain(item) for item in node.items):
+            numbers: list[ast.expr] = [ast.Constant(self.plain_number(item), **place) for item in node.items]
+            return ast.List(numbers, ast.Load(), **place)
+        items = ast.List([self.kept(item) for item in node.items], ast.Load(), **place)
+        return self.helper("list_of", [items], node.at)
+
+    def plain_number(self, node: Node) -> int | float:
+        """Return a number of the text with its sign."""
+        if isinstance(node, tree.Unary):
+            return -self.plain_number(node.operand)
+        number: int | float = self.literal(node.value, node.at)
+        return number
 
     def literal(self, value: Any, at: Token) -> Any:
         """Return a number, text or truth value of the text."""
@@ -148,8 +165,8 @@ class ExpressionCompiler:
         """Return ``-x``, ``+x``, ``not x``."""
         if node.sign == "not":
             return ast.UnaryOp(ast.Not(), self.test(node.operand), **self.at(node.at))
-        if node.sign == "-" and plain(node) and not isinstance(node.operand, tree.Unary):
-            return self.constant(-self.literal(node.operand.value, node.at), node.at)
+        if plain(node):
+            return self.constant(self.plain_number(node), node.at)
         name = "negative" if node.sign == "-" else "positive"
         return self.helper(name, [self.expression(node.operand)], node.at)
 

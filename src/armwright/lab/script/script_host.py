@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ScriptHost`: texts that have arrived become programs that run, one beside secondary ones.
 
-A text is compiled in a thread of its own, not in a tick; the tick that finds it done starts it, in place of the program
-that runs, or says what is wrong with it. A text with a fault replaces nothing.
+A text is compiled in a thread of its own, not in a tick; a tick that finds it done starts it, in place of the program
+that runs, or says what is wrong with it. A text with a fault replaces nothing. One is started a tick, so that each of
+several lines that come at once runs at least its first frame.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
 
 MOST_BESIDE = 16  # secondary programs at a time
+MOST_WAITING = 32  # texts that are compiled, or wait to be started
 
 
 class ScriptHost:
@@ -36,17 +39,20 @@ class ScriptHost:
         self.c, self.hosts = controller, hosts
         self.beside: list[ScriptMachine] = []
         self._compiler = Solver()
+        self._waiting = 0
+        self._found: deque[CompiledScript | ArmwrightError] = deque()
         controller.scripts = self
 
     @property
-    def busy(self) -> bool:
-        """Return whether a text is still being compiled."""
-        return self._compiler.busy
+    def full(self) -> bool:
+        """Return whether no further text should come for now."""
+        return self._waiting >= MOST_WAITING
 
     def take(self, text: str) -> None:
         """Take a whole text: a ``def``, a ``sec``, or bare lines."""
         try:
-            self._compiler.ask(partial(compile_script, text, self.c.version), self._compiled)
+            self._compiler.ask(partial(compile_script, text, self.c.version), self._found.append)
+            self._waiting += 1
         except InputError:
             self.c.messages.append("script ignored: too many are waiting")
 
@@ -60,6 +66,9 @@ class ScriptHost:
     def tick(self) -> None:
         """Start what has been compiled, and go on with secondary programs."""
         self._compiler.deliver()
+        if self._found:
+            self._waiting -= 1
+            self._compiled(self._found.popleft())
         for machine in self.beside[:]:
             machine.tick()
         self.beside = [machine for machine in self.beside if not machine.ended]

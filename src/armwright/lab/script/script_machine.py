@@ -27,7 +27,7 @@ from armwright.lab.controller.controller_messages import (
 from armwright.lab.script import script_values as values
 from armwright.lab.script.script_compiler import FILE, MAIN
 from armwright.lab.script.script_faults import ScriptFault, ScriptHalt, ThreadEnd
-from armwright.lab.script.script_library import RUNS
+from armwright.lab.script.script_library import RUNS, WORK
 from armwright.lab.script.script_lists import call_method
 from armwright.lab.script.script_run import THREAD_WORK, ScriptRun
 
@@ -41,7 +41,7 @@ BUSY = "busy"
 """What a thread yields that has used up its share of a frame; one that waits yields None."""
 MISSING = None
 """What stands for an argument that is left out."""
-FRAME_WORK, LEAST_WORK = 6000, 50  # passes of loops and calls in a frame: of all threads, of each at least
+FRAME_WORK, LEAST_WORK = 3000, 40  # passes of loops and calls in a frame: of all threads, of each at least
 ORPHAN_BRAKING = 10.0  # [rad/s²] of a move whose thread was killed
 LONGEST_LOOP = 0.5  # [s] that a thread may compute without waiting
 DEEPEST_CALL = 50
@@ -92,13 +92,25 @@ class ScriptMachine(ScriptRun):
         names: dict[str, Any] = {"__builtins__": {}, "h_busy": BUSY, "h_missing": MISSING, "h_halt": ScriptHalt}
         names |= {f"h_{name}": getattr(values, name) for name in HELPERS.split()}
         names |= {f"h_{name}": getattr(self, name) for name in OWN_HELPERS}
-        return names | {f"b_{name}": partial(RUNS[name], self) for name in self.compiled.used}
+        return names | {f"b_{name}": self._function(name) for name in self.compiled.used}
+
+    def _function(self, name: str) -> Callable[..., ScriptValue]:
+        """Return a function of the language; one that takes long is charged to the thread that calls it."""
+        run, work = partial(RUNS[name], self), WORK.get(name)
+        if work is None:
+            return run
+
+        def charged(*arguments: ScriptValue) -> ScriptValue:
+            self.budget -= work
+            return run(*arguments)
+
+        return charged
 
     # --- what code calls ----------------------------------------------------------------------------------------------
 
-    def spent(self) -> bool:
-        """Count a pass of a loop; return whether the thread has used up its share of the frame."""
-        self.budget -= 1
+    def spent(self, work: int) -> bool:
+        """Charge work to the thread; return whether it has used up its share of the frame."""
+        self.budget -= work
         return self.budget < 0
 
     def entered(self, depth: int) -> bool:

@@ -4,7 +4,7 @@
     call     = name "(" [argument {"," argument}] ")"
     argument = [name "="] (number | "[" numbers "]" | "p[" numbers "]" | True | False | "text")
 
-`ScriptReader` reads texts out of a byte stream, some lines at a time, and keeps only the calls; `parse` reads one text.
+`parse` reads one text. Programs that arrive on the ports are run by `lab/script`, not by this.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ MOST_HEAD = 4096  # characters of a program in which ur_rtde's name and register
 MOST_SCRIPT_LINE = 4096  # bytes
 MOST_CALLS = 1000
 MOST_ARGUMENTS, MOST_NUMBERS = 8, 8  # of a call; of a list: no call that is obeyed has more than six
-LINES_AT_ONCE, BYTES_AT_ONCE = 16, 512  # of a program that are read in one step: 0.1 ms
 MOVES = ("movej", "movel", "movep", "speedj", "speedl", "servoj", "stopj", "stopl")
 SETTINGS = ("set_tcp", "set_payload", "set_digital_out", "set_standard_digital_out")
 MARKER = "# inject move path"
@@ -32,7 +31,6 @@ _TOKEN = re.compile(
     r"|(?P<flag>True|False)|\"(?P<text>[^\"]{0,500})\")\s*(?:,|$)",
     re.ASCII,
 )
-_BEGIN = re.compile(r"\s*(def|sec)\s")
 _OFFSET = re.compile(r"reg_offset_(int|float) *= *(?:#[^\n]{0,80}\n)? *(\d{1,2})", re.ASCII)  # the number may follow
 
 
