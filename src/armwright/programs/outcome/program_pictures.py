@@ -342,3 +342,10 @@ VIEWS: dict[str, Callable[[ProgramRun], Any]] = {
     "motion": speeds,
     "reactions": reactions,
 }
+WEIGHED = ("torque-speed", "torques", "reactions")
+"""Views that take the masses of the arm."""
+
+
+def views_of(outcome: ProgramRun) -> tuple[str, ...]:
+    """Return the names of the views that can be drawn of a run."""
+    return tuple(name for name in VIEWS if outcome.weighed or name not in WEIGHED)

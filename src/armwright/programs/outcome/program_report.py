@@ -26,7 +26,7 @@ from armwright.programs.outcome.program_findings import (
     worst_of,
 )
 from armwright.programs.outcome.program_listing import listing_of
-from armwright.programs.outcome.program_pictures import VIEWS, drive_word, png, with_program_tool
+from armwright.programs.outcome.program_pictures import drive_word, png, views_of, with_program_tool
 from armwright.programs.outcome.program_tracking import TRACKING_HEADS, tracking_cells, tracking_words
 from armwright.programs.outcome.program_words import (
     EVENT_HEADS,
@@ -68,12 +68,13 @@ def program_stage(outcome: ProgramRun, title: str = "", *, text: bool = True) ->
     use = 100.0 * np.maximum(outcome.beside.torque_use, outcome.beside.speed_use)
     what = drive_word(outcome)
     slides = any(joint.kind == "prismatic" for joint in robot.joints)
-    plots = (
+    plots = [
         Curves(f"use of the {what}s, as asked", "%", names, _first(use)),
         Curves("tool from where it should be", "mm", ("distance",), _first(1e3 * run.deviation.position[:, None])),
         Curves("joint speeds", "rad/s, m/s" if slides else "rad/s", names, _first(run.qd)),
-        Curves(f"{what} torques", "N·m", names, _first(run.torque)),
-    )
+    ]
+    if outcome.weighed:
+        plots.append(Curves(f"{what} torques", "N·m", names, _first(run.torque)))
     largest = _first(use.max(axis=1))
     return ReplayStage(
         with_program_tool(outcome),
@@ -175,12 +176,13 @@ def program_report(
     near.table(MARGIN_HEADS, margin_cells(outcome)).listed(margin_words(outcome))
     page.section("Motors" if outcome.basis == "motors" else "Joints").table(MOTOR_HEADS, motor_cells(outcome))
     tell(0.05)
-    for k, view in enumerate(VIEWS, 1):
+    views = views_of(outcome)
+    for k, view in enumerate(views, 1):
         title, caption = TITLES[view]
         page.section(title).figure(png(outcome, view), caption.format(drive_word(outcome)))
         if view == "reactions":
             page.table(REACTION_HEADS, reaction_cells(outcome))
-        tell(0.05 + (0.35 if animation else 0.9) * k / len(VIEWS))
+        tell(0.05 + (0.35 if animation else 0.9) * k / len(views))
     if animation:
         page.section("Film").figure(*_film(outcome, lambda share: tell(0.4 + 0.58 * share)), "gif")
     page.section("Sensitivity").table(SENSITIVITY_HEADS, _sensitivity(outcome)).paragraph(
@@ -276,15 +278,18 @@ def _events_table(page: Page, outcome: ProgramRun) -> None:
 def _cards(outcome: ProgramRun) -> list[tuple[str, str]]:
     run, works, plan = outcome.motors, outcome.works, outcome.wished
     flagged = int((plan.saturated | plan.clipped).any(axis=1).sum())
-    return [
+    cards = [
         ("duration as planned", f"{outcome.plan.duration:.3f} s"),
         ("flagged cycles", f"{flagged} of {plan.demand.cycles}"),
         ("feasible override", override_cell(works.override.program)),
         ("time-optimal", "–" if works.fastest is None else f"{works.fastest:.3f} s"),
         ("from the path", f"{tidy(1e3 * run.deviation.path.max())} mm"),
+    ]
+    work = [
         (f"work of the {drive_word(outcome)}s", f"{run.energy.sum():.4g} J"),
         ("work that came back", f"{run.regenerated.sum():.4g} J"),
     ]
+    return cards + work if outcome.weighed else cards
 
 
 def _shortened(page: Page, count: int, what: str) -> None:

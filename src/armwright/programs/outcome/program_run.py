@@ -17,6 +17,7 @@ import numpy as np
 from armwright.kinematics import fk
 from armwright.programs.motors import summarise
 from armwright.programs.program import Duration
+from armwright.robot.inertia_needed import has_inertia
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,6 +222,11 @@ class ProgramRun:
     def program(self) -> Program:
         """Return the program as it was planned."""
         return self.plan.program
+
+    @property
+    def weighed(self) -> bool:
+        """Return whether the sheet has masses; without them torques, work and reactions are not known."""
+        return has_inertia(self.robot)
 
     @property
     def basis(self) -> Basis:

@@ -193,6 +193,8 @@ def works_words(outcome: ProgramRun) -> tuple[str, ...]:
         needed = ", ".join(f"{name} {tidy(t, 4)}" for name, t in zip(names, works.torque, strict=True))
         said.append(
             f"The program needs joint torques of at least (N·m, friction of unknown gears not counted): {needed}."
+            if outcome.weighed
+            else "What torques the program needs is not known: the sheet has no masses."
         )
     elif more := more_payload_words(outcome):
         said.append(more)
