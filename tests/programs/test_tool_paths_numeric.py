@@ -78,7 +78,7 @@ def test_what_cannot_be_followed_is_refused_with_its_place():
 
 
 def test_spare_joints_keep_their_ranges():
-    """A square before the arm, the flange down: the least motion of all joints alike leaves a range in its third side."""
+    """A square before the arm, the flange down: the least motion of all joints alike leaves a range in its arc."""
     text = """G21 G90 G94 G64 P2
 G0 X450 Y-120 Z300 A180 B0 C0
 G1 Y120 F12000

@@ -38,7 +38,8 @@ def test_what_takes_masses_is_left_out(name):
 def test_the_command_and_its_page(tmp_path, capsys):
     file, page = tmp_path / "a.src", tmp_path / "a.html"
     file.write_text(
-        "DEF a()\n PTP {A1 0, A2 -90, A3 90, A4 0, A5 45, A6 0}\n PTP {A1 30, A2 -80, A3 90, A4 10, A5 45, A6 0}\nEND\n",
+        "DEF a()\n PTP {A1 0, A2 -90, A3 90, A4 0, A5 45, A6 0}\n"
+        " PTP {A1 30, A2 -80, A3 90, A4 10, A5 45, A6 0}\nEND\n",
         encoding="utf-8",
     )
     words = ["run", "program", str(file), "--robot", "kr6r900", "--assume-frames", "--out", str(page), "--json"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -59,6 +59,15 @@ from armwright.recording.signals import RecordedEvent, Signal
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import MoveOutcome, ProgramRun
     from armwright.types import Array
+
+
+class ReportPart(NamedTuple):
+    """A section that is asked for by an option: sentences, and a table whose first column names moves."""
+
+    title: str
+    words: tuple[str, ...]
+    heads: tuple[str, ...] = ()
+    rows: Sequence[Sequence[str]] = ()
 
 
 def program_stage(outcome: ProgramRun, title: str = "", *, text: bool = True) -> ReplayStage:
@@ -146,6 +155,7 @@ def program_report(
     animation: bool = False,
     text: bool = True,
     progress: Callable[[float], Any] | None = None,
+    also: Sequence[ReportPart] = (),
 ) -> Path:
     """Write a self-contained page.
 
@@ -155,6 +165,7 @@ def program_report(
         animation: draw a film as well, which other programs can show.
         text: show the program's text beside the replay; without it only lines of moves that are spoken of are quoted.
         progress: called with the share that is done.
+        also: further sections, behind what the arm does.
     """
     tell = progress or (lambda _: None)
     program = outcome.program
@@ -167,6 +178,10 @@ def program_report(
         page.paragraph(words)
     page.section("What would work").listed(outcome.advice)
     page.section("What the arm does").table(TRACKING_HEADS, tracking_cells(outcome)).paragraph(tracking_words(outcome))
+    for part in also:
+        page.section(part.title).listed(folderless(program, words) for words in part.words)
+        if part.rows:
+            page.table(part.heads, part.rows, "named")
     shown = float(outcome.motors.time[-1])
     rows = [_with_time(outcome, move, shown) for move in outcome.moves[:MOST_REPORT_ROWS]]
     _shortened(page.section("Moves").table(MOVE_HEADS, rows, "named"), len(outcome.moves), "moves")

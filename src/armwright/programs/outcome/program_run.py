@@ -20,13 +20,14 @@ from armwright.programs.program import Duration
 from armwright.robot.inertia_needed import has_inertia
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from armwright.programs.motors import Demand, MotorRun, MoveSummary, Override, Tracked, Trip
     from armwright.programs.motors.motor_limits import Basis
     from armwright.programs.motors.what_works import Needed, Sensitivity
+    from armwright.programs.outcome.program_report import ReportPart
     from armwright.programs.outcome.way_results import WayClearance, WayMargins
     from armwright.programs.program import Program
     from armwright.programs.program_plan import ProgramPlan
@@ -368,11 +369,13 @@ class ProgramRun:
         animation: bool = False,
         text: bool = True,
         progress: Callable[[float], Any] | None = None,
+        also: Sequence[ReportPart] = (),
     ) -> Path:
         """Write one HTML page with a replay, tables and pictures; needs matplotlib (`pip install armwright[plot]`).
 
         Without `text` it does not show the program's text beside the replay; sentences about moves quote their lines.
+        `also` are sections of the caller's.
         """
         from armwright.programs.outcome.program_report import program_report
 
-        return program_report(self, path, animation=animation, text=text, progress=progress)
+        return program_report(self, path, animation=animation, text=text, progress=progress, also=also)
