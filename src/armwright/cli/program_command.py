@@ -43,7 +43,7 @@ from armwright.cli.simulate_command import progress
 from armwright.errors import ArmwrightError, NotSupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from armwright.cli.people_options import PeopleMet
     from armwright.programs import Program, Speed
