@@ -60,7 +60,7 @@ def standing_at(walker: Walker, index: int, before: Array | None) -> Array:
         why = f"the joints of that target{lacking}"
     else:
         q, why = _of_pose(walker, index, at, first=before is None)
-    angles = ", ".join(f"{value:.2f}" for value in np.degrees(q))
+    angles = ", ".join(f"{value:.2f}" for value in np.round(np.degrees(q), 2) + 0.0)
     if before is None:
         walker.note(
             move,

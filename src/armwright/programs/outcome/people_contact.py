@@ -164,7 +164,7 @@ def people_words(
     outcome: ProgramRun, found: Sequence[PersonContact], limits: Sequence[RegionLimit] = (), area: float | None = None
 ) -> tuple[str, ...]:
     """Return the first move that is too fast, or the one nearest to its limit, and what this is not."""
-    from armwright.programs.outcome.program_words import place_words
+    from armwright.programs.outcome.program_words import place_words, plain
 
     if not found:
         return ("The tool does not move: nobody is met.",)
@@ -173,7 +173,7 @@ def people_words(
     head = f"{len(over)} of {len(found)} moves exceed a limit for people; first" if over else "Nearest to a limit is"
     said = [
         f"{head} {place_words(outcome, row.move)} at {row.time:.3f} s: {place_on_body(row)}, {row.kind}, "
-        f"{row.force:.3g} N of {row.limit:.3g} N at {row.speed:.3g} m/s with {row.mass:.3g} kg (reflected: "
+        f"{plain(row.force)} N of {plain(row.limit)} N at {row.speed:.3g} m/s with {row.mass:.3g} kg (reflected: "
         f"{row.reflected:.3g} kg); {row.permissible:.3g} m/s would be permissible."
     ]
     if any(limit.region in HEAD for limit in limits):
@@ -191,11 +191,11 @@ def people_words(
 
 def people_cells(outcome: ProgramRun, found: Sequence[PersonContact]) -> list[list[str]]:
     """Return one row per move in which the tool moves."""
-    from armwright.programs.outcome.program_words import place_words
+    from armwright.programs.outcome.program_words import place_words, plain
 
     numbers = [[row.force, row.limit, 100.0 * row.use, row.speed, row.permissible] for row in found]
     return [
-        [place_words(outcome, row.move), place_on_body(row), row.kind, *(f"{x:.3g}" for x in values)]
+        [place_words(outcome, row.move), place_on_body(row), row.kind, *(plain(x) for x in values)]
         for row, values in zip(found, numbers, strict=True)
     ]
 

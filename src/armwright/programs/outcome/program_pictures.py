@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 WITH, WITHOUT = COLOURS[0], COLOURS[1]
 FIGURE_WIDTH = 9.0  # [inch]
 NOTICED = 1e-4  # [m] of deviation that is drawn
+ROUNDING = 1e-6  # [SI] span of a curve that is nothing but rounding
 MOST_CURVE_POINTS = 20_000  # of a curve or a scatter
 
 
@@ -70,6 +71,12 @@ def _leaps(outcome: ProgramRun) -> NDArray[np.bool_]:
     return np.zeros(demand.cycles, dtype=bool) if demand.leaps is None else demand.leaps
 
 
+def _unit(outcome: ProgramRun, turning: str, sliding: str) -> str:
+    """Return the unit of a joint's quantity: of both kinds only for an arm that has both."""
+    kinds = {joint.kind == "prismatic" for joint in outcome.robot.joints}
+    return ", ".join(unit for slides, unit in ((False, turning), (True, sliding)) if slides in kinds)
+
+
 def _every(count: int) -> slice:
     """Return a slice with which a picture of `count` samples has at most `MOST_CURVE_POINTS`."""
     return slice(None, None, max(1, -(-count // MOST_CURVE_POINTS)))
@@ -94,7 +101,9 @@ def torque_speed(outcome: ProgramRun) -> Figure:
         axes.plot(run.motor_speed[some, j], run.torque[some, j], ".", ms=1.6, color=WITH, label="given")
         _box(axes, run, j)
         axes.set_title(outcome.robot.joints[j].name)
-        axes.set_xlabel("motor speed [rad/s]" if outcome.basis == "motors" else "joint speed [rad/s, m/s]")
+        axes.set_xlabel(
+            "motor speed [rad/s]" if outcome.basis == "motors" else f"joint speed [{_unit(outcome, 'rad/s', 'm/s')}]"
+        )
         axes.set_ylabel(f"{drive_word(outcome)} torque [N·m]")
     handles, labels = panels[0].get_legend_handles_labels()
     for axes in panels[1:n]:
@@ -144,6 +153,8 @@ def _overlay(outcome: ProgramRun, what: list[tuple[str, Array, Array, Array | No
             ):
                 axes.plot(run.time[some], limit[some, row], color=LIMIT, lw=0.7, ls="--")
                 axes.plot(run.time[some], -limit[some, row], color=LIMIT, lw=0.7, ls="--")
+            if max(np.ptp(without[:, row]), np.ptp(with_it[:, row])) < ROUNDING:  # else rounding would fill the panel
+                axes.set_ylim(float(without[0, row]) - 1.0, float(without[0, row]) + 1.0)
             if row == 0:
                 axes.set_title(label)
             if column == 0:
@@ -162,7 +173,7 @@ def torques(outcome: ProgramRun) -> Figure:
         outcome,
         [
             (motor, wished.wanted, run.torque, run.limit),
-            ("acceleration [rad/s², m/s²]", wished.qdd, run.qdd, None),
+            (f"acceleration [{_unit(outcome, 'rad/s²', 'm/s²')}]", wished.qdd, run.qdd, None),
         ],
     )
 
@@ -174,8 +185,8 @@ def speeds(outcome: ProgramRun) -> Figure:
     return _overlay(
         outcome,
         [
-            ("speed [rad/s, m/s]", wished.qd, run.qd, limit),
-            ("position [rad, m]", run.demand.q[1:], run.q, None),
+            (f"speed [{_unit(outcome, 'rad/s', 'm/s')}]", wished.qd, run.qd, limit),
+            (f"position [{_unit(outcome, 'rad', 'm')}]", run.demand.q[1:], run.q, None),
         ],
     )
 

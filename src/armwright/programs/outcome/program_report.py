@@ -27,7 +27,7 @@ from armwright.programs.outcome.program_findings import (
 )
 from armwright.programs.outcome.program_listing import listing_of
 from armwright.programs.outcome.program_pictures import drive_word, png, views_of, with_program_tool
-from armwright.programs.outcome.program_tracking import TRACKING_HEADS, tracking_cells, tracking_words
+from armwright.programs.outcome.program_tracking import TRACKING_HEADS, tracking_cells
 from armwright.programs.outcome.program_words import (
     EVENT_HEADS,
     MOTOR_HEADS,
@@ -176,19 +176,26 @@ def program_report(
     page.replay_here()
     for words in push_words(outcome):
         page.paragraph(words)
-    page.section("What would work").listed(outcome.advice)
-    page.section("What the arm does").table(TRACKING_HEADS, tracking_cells(outcome)).paragraph(tracking_words(outcome))
+    decided, _ = answer_words(outcome)
+    page.section("What would work").listed(words for words in outcome.advice if words not in decided)
+    page.section("What the arm does").table(TRACKING_HEADS, tracking_cells(outcome)).listed(
+        f"{one.law.name}: {one.law.says}." for one in outcome.tracked
+    )
     for part in also:
         page.section(part.title).listed(folderless(program, words) for words in part.words)
         if part.rows:
-            page.table(part.heads, part.rows, "named")
+            page.table(part.heads, part.rows)
     shown = float(outcome.motors.time[-1])
     rows = [_with_time(outcome, move, shown) for move in outcome.moves[:MOST_REPORT_ROWS]]
     _shortened(page.section("Moves").table(MOVE_HEADS, rows, "named"), len(outcome.moves), "moves")
     if outcome.events:
         _events_table(page.section("Events"), outcome)
-    near = page.section("What it comes near").paragraph(clearance_words(outcome)).table(NEAR_HEADS, near_cells(outcome))
-    near.table(MARGIN_HEADS, margin_cells(outcome)).listed(margin_words(outcome))
+    near = (
+        page.section("What it comes near")
+        .paragraph(clearance_words(outcome))
+        .table(NEAR_HEADS, near_cells(outcome), "placed")
+    )
+    near.table(MARGIN_HEADS, margin_cells(outcome), "placed").listed(margin_words(outcome))
     page.section("Motors" if outcome.basis == "motors" else "Joints").table(MOTOR_HEADS, motor_cells(outcome))
     tell(0.05)
     views = views_of(outcome)

@@ -34,6 +34,7 @@ FOR = {
     "friction": "friction",
 }
 LIMITS = {"motors": "motor", "joints": "joint", "speeds": "joint"}
+WHOSE = {"motors": "motor of ", "joints": "joint ", "speeds": "joint "}
 
 
 def tidy(value: float, digits: int = 3) -> str:
@@ -63,11 +64,12 @@ def verdict(outcome: ProgramRun) -> str:
     flagged = (plan.saturated | plan.clipped).any(axis=1)
     joints = sorted({event.joint for event in outcome.events if event.cause != "trip"})
     names = ", ".join(outcome.robot.joints[j].name for j in joints)
-    drives = f"{LIMITS[outcome.basis]}{'s' if len(joints) > 1 else ''}"
+    of = " of" if outcome.basis == "motors" else ""
+    drives = f"{LIMITS[outcome.basis]}{'s' if len(joints) > 1 else ''}{of} {names}"
     still = standing_words(outcome)
     return with_class(
         outcome,
-        f"Not feasible: {f'{still} ' if still else ''}{what} asks more than the {drives} of {names} can do, in "
+        f"Not feasible: {f'{still} ' if still else ''}{what} asks more than the {drives} can do, in "
         f"{int(flagged.sum())} of {flagged.size} cycles. First {event_words(outcome, first)}. "
         f"{tracking_words(outcome)} {_override_words(outcome)} {_basis(outcome)}",
     )
@@ -82,7 +84,7 @@ def standing_words(outcome: ProgramRun) -> str:
     cycle = int(np.argmax(outcome.standing[:, j]))
     where = place_words(outcome, int(outcome.demand.moves[cycle]))
     return (
-        f"The arm cannot be held: at rest the {LIMITS[outcome.basis]} of {outcome.robot.joints[j].name} needs "
+        f"The arm cannot be held: at rest the {WHOSE[outcome.basis]}{outcome.robot.joints[j].name} needs "
         f"{100 * most[j]:.3g} % of its torque in {where}."
     )
 
@@ -155,9 +157,7 @@ def event_words(outcome: ProgramRun, event: MotorEvent) -> str:
         unit = "rad/s" if joint.kind == "revolute" else "m/s"
         said = f"{joint.name} is asked for {abs(event.asked):.4g} {unit} and may do {event.limit:.4g}"
         return f"{where}: {said}"
-    said = (
-        f"the {LIMITS[outcome.basis]} of {joint.name} is asked for {abs(event.asked):.4g} N·m and has {event.limit:.4g}"
-    )
+    said = f"the {WHOSE[outcome.basis]}{joint.name} is asked for {abs(event.asked):.4g} N·m and has {event.limit:.4g}"
     return f"{where}: {said}, mostly for {FOR[event.mostly]}"
 
 
