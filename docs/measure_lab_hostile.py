@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from armwright.lab.wire import rtde
-from armwright.lab.wire.rtde import OUTPUTS
+from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 
 HOST = "127.78.0.2"
 PORTS = {"dashboard": 29999, "primary": 30001, "secondary": 30002, "realtime": 30003, "rtde": 30004}
@@ -90,7 +90,7 @@ def slow_reader() -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     sock.settimeout(60.0)
     sock.connect((HOST, PORTS["rtde"]))
-    wanted = struct.pack(">d", 125.0) + ",".join(sorted(OUTPUTS)).encode()
+    wanted = struct.pack(">d", 125.0) + ",".join(sorted(kinds_of(OUTPUTS, (3, 15, 8)))).encode()
     for kind, payload in ((rtde.PROTOCOL, struct.pack(">H", 2)), (rtde.OUTPUT, wanted), (rtde.START, b"")):
         sock.sendall(rtde.packet(kind, payload))
     return sock

@@ -4,7 +4,7 @@
 import pytest
 
 import armwright as aw
-from armwright.lab.controller.controller import ControllerState
+from armwright.lab.controller.controller_states import ControllerState, SafetyInputs
 from armwright.lab.stand import HOME, Faults, Stand
 from support.lab import PORTS, address
 
@@ -22,7 +22,7 @@ def fresh(stand):
         c.plant.live.inputs["push"][...] = 0.0
         c.plant.live.reset(HOME)
         c.state, c.program = ControllerState.READY, None
-        c.plant.tcp[...] = 0.0
+        c.plant.tcp[...], c.inputs = 0.0, SafetyInputs()
         c.settle()
         c.messages.clear()
         c.registers.speed = 1.0

@@ -19,6 +19,7 @@ from armwright.lab.packet_writer import PacketWriter
 from armwright.lab.packets import Channel, Packet, Recorded, read_packets, recipe_text
 from armwright.lab.sources import FIELDS
 from armwright.lab.wire import netft, rtde, xsens
+from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 from armwright.recording import Recording
 from support.patience import PATIENCE
 
@@ -40,7 +41,7 @@ def joints(t):
 
 def recording(*, lost=(), late=0.0, saturated=(), streams=("/robot/rtde", "/ft", "/imu")):
     """A recording whose every number is known: records of the force sensor `lost`, others with an error status."""
-    recipe, _ = rtde.recipe_of(FIELDS, rtde.OUTPUTS)
+    recipe, _ = rtde.recipe_of(FIELDS, kinds_of(OUTPUTS, (3, 15, 8)))
     robot = aw.load("ur5")
     packets = []
 

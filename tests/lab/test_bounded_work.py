@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.lab.controller.controller import ControllerState
+from armwright.lab.controller.controller_states import ControllerState
 from armwright.lab.controller.script_programs import run_text
 from armwright.lab.net import MOST_UNREAD, RECEIVED_BYTES, STEPS_PER_TICK
 from armwright.lab.stand import HOME, Stand
 from armwright.lab.virtual_sensors import READ_BYTES, VirtualMti, VirtualNetFt
 from armwright.lab.wire import netft, rtde, xsens
+from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 from armwright.lab.wire.script_text import LINES_AT_ONCE, parse, parse_call
 from support.lab import PORTS, address, call, dial, exactly, read_packet, wait_for
 
@@ -322,7 +323,7 @@ def test_a_page_that_was_read_ends_its_connection(still):
 
 def test_all_clients_together_may_ask_for_so_many_fields(still):
     """Every field of every client is packed in the tick."""
-    names = sorted(rtde.OUTPUTS)
+    names = sorted(kinds_of(OUTPUTS, still.controller.version))
     asked = rtde.packet(rtde.PROTOCOL, b"\0\2")
     asked += 3 * rtde.packet(rtde.OUTPUT, struct.pack(">d", 125.0) + ",".join(names).encode())
     with contextlib.ExitStack() as stack:

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.lab.controller.controller import Controller, ControllerEvent, ControllerState
+from armwright.lab.controller.controller import Controller
+from armwright.lab.controller.controller_states import ControllerEvent, ControllerState
 from armwright.lab.controller.script_programs import COMMANDS, Dispatcher, run_text
 from armwright.lab.lab_plant import LabPlant
 from armwright.lab.wire.script_text import parse, parse_call
@@ -208,6 +209,7 @@ def test_a_program_can_stop_itself_and_ask_for_a_protective_stop(c):
     command(c, 31)
     assert c.state is ControllerState.STOPPED
     c.handle(ControllerEvent.UNLOCK)
+    run_for(c, 0.3)
     run_text(c, SCRIPT)
     command(c, 255)
     assert c.state is ControllerState.READY and c.program is None

@@ -7,7 +7,8 @@ import pytest
 import armwright as aw
 from armwright.kinematics import jacobian
 from armwright.lab.controller.compliant_motions import force_axes
-from armwright.lab.controller.controller import HISTORY, Controller, ControllerState
+from armwright.lab.controller.controller import HISTORY, Controller
+from armwright.lab.controller.controller_states import ControllerState
 from armwright.lab.controller.script_programs import COMMANDS, run_text
 from armwright.lab.lab_plant import LabPlant
 from armwright.spatial.rotations import exp_so3

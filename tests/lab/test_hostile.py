@@ -18,7 +18,7 @@ from armwright.lab.controller.controller import ControllerEvent
 from armwright.lab.net import MOST_PENDING
 from armwright.lab.stand import Faults, Stand
 from armwright.lab.wire import rtde
-from armwright.lab.wire.rtde import OUTPUTS
+from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 from support.lab import PORTS, address, ask, call, dial, read_packet, read_stream, wait_for
 from support.patience import PATIENCE
 
@@ -42,13 +42,13 @@ def test_a_client_that_does_not_read_is_dropped_and_others_go_on():
         lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         lazy.connect((stand.host, stand.ports["rtde"]))
         call(lazy, rtde.PROTOCOL, struct.pack(">H", 2))
-        every = ",".join(sorted(OUTPUTS)).encode()
+        every = ",".join(sorted(kinds_of(OUTPUTS, stand.controller.version))).encode()
         call(lazy, rtde.OUTPUT, struct.pack(">d", 500.0) + every)
         call(lazy, rtde.START)
         wait_for(lambda: len(stand.network.connections("rtde")) == 1, "it streams")
         connection = stand.network.connections("rtde")[0]
         with stand.controller.lock:  # as many packets as ten seconds bring, at once
-            values = dict(stand._values)
+            values = stand._values
             for k in range(3 * MOST_PENDING // 2000):
                 connection.send(connection.talk.data(k, values))
         wait_for(lambda: stand.network.dropped, "it is dropped")

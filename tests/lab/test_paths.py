@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.lab.controller.controller import Controller, ControllerState
+from armwright.lab.controller.controller import Controller
+from armwright.lab.controller.controller_states import ControllerState
 from armwright.lab.controller.script_programs import run_text
 from armwright.lab.lab_plant import LabPlant
 

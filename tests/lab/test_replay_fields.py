@@ -13,7 +13,7 @@ from armwright.lab.packets import recipe_from
 from armwright.lab.sources import RtdeSource
 from armwright.lab.stand import HOME
 from armwright.lab.wire import rtde
-from armwright.lab.wire.rtde import OUTPUTS
+from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 from support.lab import PORTS, address, call, client, dial, read_packet, wait_for
 
 GETTERS = {
@@ -64,7 +64,7 @@ def recorded(tmp_path_factory):
     path = tmp_path_factory.mktemp("replay") / "run.mcap"
     with Stand(aw.load("ur5"), host=address(), ports=PORTS, fifo=False, current_noise=0.02) as stand:
         c = stand.controller
-        source = RtdeSource(stand.host, sorted(OUTPUTS), port=stand.ports["rtde"])
+        source = RtdeSource(stand.host, sorted(kinds_of(OUTPUTS, c.version)), port=stand.ports["rtde"])
         with Recorder(path, [source]) as recorder:
             wait_for(lambda: recorder.written > 10, "it records")
             with c.lock:
@@ -78,7 +78,7 @@ def recorded(tmp_path_factory):
 def test_every_byte_of_every_sample(recorded):
     held = read_packets(recorded)
     recipe = recipe_from(held.channels["/robot/rtde"].recipe)
-    assert set(recipe.names) == set(OUTPUTS)
+    assert set(recipe.names) == set(kinds_of(OUTPUTS, (3, 15, 8)))
     packets = [packet.data for packet in held.of("/robot/rtde")]
     ports = dict.fromkeys(("realtime", "rtde", "dashboard"), 0)
     with Replay(recorded, host=address(), ports=ports) as played, dial(played, "rtde") as sock:

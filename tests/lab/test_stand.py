@@ -11,11 +11,13 @@ import pytest
 
 import armwright as aw
 from armwright.errors import ArmwrightWarning, InputError
-from armwright.lab.controller.controller import EDGES, ControllerEvent, ControllerState, after, version_of
+from armwright.lab.controller.controller import version_of
+from armwright.lab.controller.controller_states import EDGES, ControllerEvent, ControllerState, after
 from armwright.lab.controller.script_programs import run_text
 from armwright.lab.stand import HOME, Faults, Stand
 from armwright.lab.wire import rtde
-from armwright.lab.wire.rtde import OUTPUTS, recipe_of
+from armwright.lab.wire.rtde import recipe_of
+from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 from armwright.robot.urdf.urdf_write import write_urdf
 from armwright.spatial.rotations import exp_so3
 from armwright.world import HalfSpace, World
@@ -49,7 +51,7 @@ def test_states_that_a_person_can_always_leave():
 
 def test_both_protocol_versions_stream_the_same_values(fresh):
     names = ["timestamp", "actual_q", "robot_mode", "actual_digital_output_bits"]
-    recipe, _ = recipe_of(names, OUTPUTS)
+    recipe, _ = recipe_of(names, kinds_of(OUTPUTS, fresh.controller.version))
     for version in (1, 2):
         with dial(fresh, "rtde") as sock:
             assert call(sock, rtde.PROTOCOL, struct.pack(">H", version)) == b"\1"
@@ -186,7 +188,7 @@ def test_a_blow_stops_the_arm_and_the_unmodified_client_is_told():
         assert not np.abs(c.plant.live.qd).max() > 1e-3
         assert ask(stand, "safetymode") == "Safetymode: PROTECTIVE_STOP"
         assert ask(stand, "unlock protective stop") == "Protective stop releasing"
-        assert ask(stand, "safetymode") == "Safetymode: NORMAL"
+        wait_for(lambda: ask(stand, "safetymode") == "Safetymode: NORMAL", "the stop is unlocked")
 
 
 def test_the_collision_is_seen_within_a_tenth_of_a_second_of_the_device(fresh):
@@ -225,7 +227,7 @@ def test_brakes_hold_the_arm(fresh):
         assert np.allclose(c.plant.live.q, HOME, atol=2e-3)
         c.plant.live.inputs["push"][...] = 0.0
     assert "Brake releasing" in ask(fresh, "brake release")
-    assert c.state is ControllerState.READY
+    wait_for(lambda: c.state is ControllerState.READY, "the brakes are released")
 
 
 def test_dashboard_says_what_it_cannot(fresh):

@@ -91,10 +91,17 @@ ANSWERS = [
     ),
     (
         "local hides, the program's own is seen",
-        "  a = 1\n  b = 1\n  g()\n" + x("a") + x("b"),
-        "  def g():\n    local a = 5\n    b = 7\n  end\n",
+        "  a = 1\n  g()\n" + x("a") + x("b"),
+        "  b = 1\n  def g():\n    local a = 5\n    b = 7\n  end\n",
         [1, 7],
     ),
+    (
+        "what the program sets only behind a function, the function has for itself",
+        "  b = 1\n  g()\n" + x("b"),
+        "  def g():\n    b = 7\n  end\n",
+        [1],
+    ),
+    ("a variable may be called p", "  p = [1, 2]\n  p[0] = p[0] + p[1]\n" + x("p[0]"), "", [3]),
     (
         "what a function sets is its own",
         "  g()\n  c = 2\n" + x("c"),

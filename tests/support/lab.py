@@ -14,7 +14,7 @@ import textwrap
 
 import pytest
 
-from armwright.lab.controller.controller import ControllerState
+from armwright.lab.controller.controller_states import ControllerState
 from armwright.lab.wire import rtde
 from support.patience import PATIENCE, until
 

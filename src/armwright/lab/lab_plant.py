@@ -35,6 +35,7 @@ from armwright.kinematics.ik_numeric import RESTARTS
 from armwright.kinematics.inverse import ik
 from armwright.kinematics.jacobians import point_jacobian, pose_jacobian
 from armwright.lab.flange_sensing import FeltWrench, felt_kernel
+from armwright.lab.plant_detail import PlantDetail, detail_kernel
 from armwright.motion.joint_curve import closed_form
 from armwright.robot.kernels import kernel
 from armwright.robot.measured import as_measured, carrying, current_map, load_of
@@ -50,7 +51,9 @@ if TYPE_CHECKING:
     from armwright.graph import Kernel
     from armwright.motion.trajectory import Reference
     from armwright.robot.model import Robot
+    from armwright.robot.parts import CurrentMap
     from armwright.robot.tree import Tree
+    from armwright.simulation.live_loop import Live
     from armwright.types import Array, Traced
     from armwright.world.world import World
 
@@ -237,8 +240,18 @@ class LabPlant:
     Attributes:
         robot: with rotors and friction. live: the compiled loop. map: current and torque. tcp: pose (6,) at the flange.
         load: (mass, cx, cy, cz) that the controller has been told; the true one is `carry`.
+        load_inertia: (6,) told with it, Ixx Iyy Izz Ixy Ixz Iyz [kg m²]; kept and published, a load moves as a point.
+        thresholds: of the collision detector (6,) [N m]. work: of the drives so far, driving and braking [J].
         now: what is published of the last tick.
     """
+
+    live: Live
+    map: CurrentMap
+    tcp: Array
+    load: Array
+    load_inertia: Array
+    thresholds: Array
+    work: tuple[float, float]
 
     def __init__(
         self,
@@ -273,8 +286,10 @@ class LabPlant:
         self.map = current_map(robot)
         self._noise, self._random = current_noise, np.random.default_rng(seed)
         self.tcp, self.load, self._carried = np.zeros(6), np.zeros(4), np.zeros(4)
+        self.load_inertia, self.thresholds = np.zeros(6), thresholds(self.robot) / sensitivity
+        self.work = (0.0, 0.0)
         self._publish, self._newton = published_kernel(self.robot), newton_kernel(self.robot)
-        self._model = model_kernel(self.robot)
+        self._model, self._detail = model_kernel(self.robot), detail_kernel(self.robot)
         self._before = np.zeros(6)
         self.qdd = np.zeros(6)
         first = np.array(q0, dtype=np.float64)
@@ -288,6 +303,9 @@ class LabPlant:
         self._before[...] = self.live.qd
         self.live.step(q, qd, qdd)
         self.qdd = (self.live.qd - self._before) * PLANT_RATE
+        done = float(self.live.tau @ self.live.qd) / PLANT_RATE
+        given, taken = self.work
+        self.work = (given + done, taken) if done > 0.0 else (given, taken - done)
 
     def brake(self) -> None:
         """One tick with the brakes on: nothing moves, no torque."""
@@ -309,6 +327,16 @@ class LabPlant:
         """The arm's mathematics at its present state, with the load that it was told."""
         p = self.live
         return Model(*self._model(p.q, p.qd, self.tcp, p.memory["load"]))
+
+    def detail(self) -> PlantDetail:
+        """What is asked for more rarely: see `PlantDetail`."""
+        p = self.live
+        return PlantDetail(*self._detail(p.q, p.qd, self.qdd, p.ref, self.tcp, p.memory["load"]))
+
+    @property
+    def noisy(self) -> bool:
+        """Whether measured currents have noise."""
+        return self._noise > 0.0
 
     def flange(self) -> Array:
         """Pose (4, 4) of the flange."""
@@ -333,11 +361,14 @@ class LabPlant:
         p = self.live
         return FeltWrench(*self._feel(p.q, p.qd, self.qdd, p.inputs["push"], self._carried))
 
-    def told(self, mass: float, centre: Array) -> None:
-        """Tell the controller what it carries; servo and observer believe it."""
+    def told(self, mass: float, centre: Array, inertia: Array | None = None) -> None:
+        """Tell the controller what it carries; servo and observer believe it. `inertia`: see `load_inertia`."""
         if not (0.0 <= mass <= MOST_LOAD and np.isfinite(centre).all() and np.abs(centre).max() <= 1.0):
             raise InputError(f"payload: 0 to {MOST_LOAD:g} kg within 1 m of the flange, got {mass} kg at {centre}")
+        if inertia is not None and not (np.shape(inertia) == (6,) and np.isfinite(inertia).all()):
+            raise InputError(f"payload: six finite numbers Ixx, Iyy, Izz, Ixy, Ixz, Iyz needed, got {inertia}")
         self.load = np.array([mass, *centre])
+        self.load_inertia = np.zeros(6) if inertia is None else np.array(inertia, dtype=np.float64)
         load = load_of(as_tree(self.robot), mass, centre)
         self.live.memory["load"][...] = self.live.watching["momentum"]["load"][...] = load
 

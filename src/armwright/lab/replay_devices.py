@@ -124,7 +124,7 @@ class _Host:
     """The controller behind a recording: it publishes, and takes no inputs."""
 
     def __init__(self, version: tuple[int, int, int, int], rate: float) -> None:
-        self.version, self.rate, self.e_series = version, rate, version[0] >= 5
+        self.version, self.rate = version, rate
 
     def claim(self, names: tuple[str, ...], owner: object) -> bool:
         """Refuse: no input is free."""

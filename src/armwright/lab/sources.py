@@ -23,7 +23,8 @@ from defusedxml.common import DefusedXmlException
 from armwright.lab.net import LabError
 from armwright.lab.packets import Channel, recipe_text
 from armwright.lab.wire import netft, rtde, xsens
-from armwright.lab.wire.rtde import OUTPUTS, Recipe
+from armwright.lab.wire.rtde import Recipe
+from armwright.lab.wire.rtde_fields import OUTPUTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -215,7 +216,7 @@ class RtdeSource(_Tcp):
             answer = self._ask(rtde.OUTPUT, head + ",".join(self._fields).encode())
             kinds = answer[self.protocol - 1 :].decode("ascii", errors="replace").split(",")
         if len(kinds) != len(self._fields) or any(
-            OUTPUTS.get(n, k) != k for n, k in zip(self._fields, kinds, strict=True)
+            n in OUTPUTS and OUTPUTS[n].kind != k for n, k in zip(self._fields, kinds, strict=True)
         ):
             raise LabError(f"{self.host}: refused the recipe: {','.join(kinds)[:200]}")
         self.recipe = Recipe(tuple(self._fields), tuple(kinds))

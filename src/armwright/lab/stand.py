@@ -16,7 +16,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.lab.controller.controller import CONTROLLER_TICK, Controller
-from armwright.lab.controller.published import realtime_packet, values
+from armwright.lab.controller.published import Outputs, realtime_packet, values
 from armwright.lab.controller.script_programs import run_script
 from armwright.lab.lab_clock import Clock
 from armwright.lab.lab_plant import LabPlant
@@ -212,7 +212,7 @@ class Stand:
         self.sensors: list[Callable[[int, FeltWrench], None]] = []
         self.closers: list[Callable[[], None]] = []
         self.gaps, self._published = 0, math.inf
-        self._values: dict[str, Any] = {}
+        self._values: Outputs | None = None  # of the last publication
         self._stall_at = round(STALL_AT / CONTROLLER_TICK)
         self.clock = Clock(self.tick, CONTROLLER_TICK / pace, fifo=fifo)
         try:
@@ -258,6 +258,7 @@ class Stand:
         """Advance by one tick of 2 ms: the arm moves on, clients get what is due, then what they sent is read."""
         c = self.controller
         with c.lock:
+            begun = time.perf_counter()
             c.tick()
             if self.faults.stall and c.ticks == self._stall_at:
                 self.clock.stall(self.faults.stall)
@@ -271,6 +272,7 @@ class Stand:
                 felt = c.plant.feel()
                 for sensor in self.sensors:
                     sensor(c.ticks, felt)
+            c.execution_time = 1e3 * (time.perf_counter() - begun)
         late = self.clock.lag > self.clock.period
         self.network.serve(SERVED_SHARE * self.clock.period, 1 if late else STEPS_PER_TICK)
 
@@ -280,7 +282,6 @@ class Stand:
 
     def _publish(self) -> None:
         c = self.controller
-        c.plant.look()
         v = self._values = values(c)
         c.publications += 1
         now = time.monotonic()

@@ -19,7 +19,8 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.lab.controller import move_calls as moves
 from armwright.lab.controller.compliant_motions import DirectTorque
-from armwright.lab.controller.controller import CONTROLLER_TICK, STEADY, ControllerEvent
+from armwright.lab.controller.controller import CONTROLLER_TICK, STEADY
+from armwright.lab.controller.controller_states import ControllerEvent
 from armwright.lab.controller.motions import MOTION_TICK, TcpMotion, Towards
 from armwright.spatial.rotations import exp_so3, log_so3
 
@@ -221,7 +222,7 @@ def _step_time(d: Desk) -> None:
 
 def _end(d: Desk) -> None:
     d.done()
-    d.c.handle(ControllerEvent.STOP)
+    d.c.handle(ControllerEvent.END)
 
 
 def accepted(d: Desk) -> None:
@@ -286,6 +287,8 @@ def _towards(way: Array, speed: Array, v: float, a: float) -> Array:
 
 class ToolServo(TcpMotion):
     """Motion towards the last target at constant tool speed; to a new target it turns in an arc of radius v²/a."""
+
+    resumes = True
 
     def __init__(self, start: Reference, pose: Array, towards: Towards) -> None:
         super().__init__(start, towards)

@@ -135,6 +135,8 @@ SILENCE = 0.02  # [s] without a new torque, after which the arm brakes
 class FreeDrive:
     """Free drive: the reference follows the arm; gravity and friction are carried, a hand moves the rest."""
 
+    resumes = False
+
     def __init__(self, controller: Controller) -> None:
         self._live = controller.plant.live
         controller.plant.rest()
@@ -147,6 +149,8 @@ class FreeDrive:
 
 class AxesFreeDrive(TcpMotion):
     """Free drive along chosen axes of a frame; along the others the TCP stays on the line or plane of its start."""
+
+    resumes = False
 
     def __init__(self, controller: Controller, free: Array, R: Array) -> None:
         """Take `free` (6,) of zeros and ones, linear first, and R (3, 3), the axes of the frame."""
@@ -171,6 +175,8 @@ class AxesFreeDrive(TcpMotion):
 
 class DirectTorque:
     """Torques at the joints beyond gravity (direct_torque); the arm brakes when no new ones come."""
+
+    resumes = False
 
     def __init__(self, controller: Controller) -> None:
         self._plant, self._left = controller.plant, 0.0

@@ -29,7 +29,15 @@ class PathLostError(Exception):
 
 
 class Motion(Protocol):
-    """A reference under way."""
+    """A reference under way.
+
+    Attributes:
+        resumes: it stands still where `scale` is 0, and goes on later; what is steered from moment to moment does not.
+    """
+
+    @property
+    def resumes(self) -> bool:
+        """Return whether a pause keeps it."""
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """Go on by one tick, slowed by `scale` in (0, 1]; return the reference and whether the motion has ended."""
@@ -55,6 +63,8 @@ def trapezoid(length: float, v: float, a: float, t: float) -> tuple[float, float
 class Hold:
     """Stay at the reference."""
 
+    resumes = True
+
     def __init__(self, q: Array) -> None:
         self._at = Reference(q.copy(), np.zeros_like(q), np.zeros_like(q))
 
@@ -65,6 +75,8 @@ class Hold:
 
 class Stretch:
     """A path from rest to rest under a trapezoid of speed; what a blend needs to know of it."""
+
+    resumes = True
 
     def __init__(self, length: float, v: float, a: float) -> None:
         self._length, self._v, self._a, self._t = length, v, a, 0.0
@@ -187,6 +199,8 @@ class LineMove(TcpMotion, Stretch):
 class JointSpeed:
     """Accelerate to joint speeds and keep them for a time (speedj); then brake."""
 
+    resumes = False
+
     def __init__(self, start: Reference, speed: Array, a: float, time: float) -> None:
         self.q, self.qd, self._goal = np.array(start.q), np.array(start.qd), np.array(speed)
         self._a, self._left = a, time
@@ -203,6 +217,8 @@ class JointSpeed:
 
 class ToolSpeed(TcpMotion):
     """Accelerate the TCP to a speed (6,) in base axes and keep it for a time (speedl); then brake."""
+
+    resumes = False
 
     def __init__(self, start: Reference, pose: Array, speed: Array, a: float, time: float, towards: Towards) -> None:
         super().__init__(start, towards)
@@ -231,6 +247,8 @@ class JointServo:
 
     The filter's frequency is that of the look-ahead time, raised by the gain: ω = (2/lookahead) √(gain/300).
     """
+
+    resumes = False
 
     def __init__(self, start: Reference, most_speed: Array, most_acceleration: Array) -> None:
         self.q, self.qd = np.array(start.q), np.array(start.qd)

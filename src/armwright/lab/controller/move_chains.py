@@ -41,6 +41,8 @@ SHARPEST = 1e-3  # [rad] below which there is no corner
 class Chain:
     """One motion after the other; each is made when the one before has ended, or blends into it."""
 
+    resumes = True
+
     def __init__(
         self,
         makers: Sequence[Maker],
@@ -132,6 +134,8 @@ class ToolCourse(TcpMotion):
     Attributes:
         passed: inner waypoints so far.
     """
+
+    resumes = True
 
     def __init__(
         self, start: Reference, poses: Array, radii: Sequence[float], v: float, a: float, towards: Towards

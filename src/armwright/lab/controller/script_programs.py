@@ -18,7 +18,7 @@ from armwright.lab.controller.command_registers import READY, Desk
 from armwright.lab.controller.commands import GROUP_1, GROUP_3
 from armwright.lab.controller.commands_compliant import GROUP_2
 from armwright.lab.controller.compliant_motions import back_from_contact
-from armwright.lab.controller.controller import ControllerEvent, ControllerState
+from armwright.lab.controller.controller_states import CommandPlace, ControllerEvent, ControllerState
 from armwright.lab.controller.move_chains import Chain
 from armwright.lab.wire.script_text import MOVES as MOVE_NAMES
 from armwright.lab.wire.script_text import Call, parse
@@ -54,7 +54,7 @@ class Dispatcher(Desk):
                 self.watchdog = (period, self.c.time)
             elif self.c.time - last > period:
                 self.c.messages.append("watchdog: the client has not been heard; the program is stopped")
-                self.c.handle(ControllerEvent.STOP)
+                self.c.handle(ControllerEvent.END)
                 return
         self._seen = command
         if command in REAL_TIME:
@@ -104,7 +104,7 @@ class Dispatcher(Desk):
         except ArmwrightError as error:
             self.c.messages.append(f"command {command} refused: {error}")
             if command in MOVES:  # a runtime error ends a program
-                self.c.handle(ControllerEvent.STOP)
+                self.c.handle(ControllerEvent.END)
             elif command not in REAL_TIME:
                 self.done()
 
@@ -120,6 +120,10 @@ def run_text(c: Controller, text: str) -> None:
 
 def run_script(c: Controller, script: Script) -> None:
     """Obey a script that has arrived on one of the ports 30001 to 30003."""
+    if c.place is CommandPlace.LOCAL:
+        c.ignored += 1
+        c.messages.append("script refused: the controller is in local control")
+        return
     if script.dispatcher:
         if c.handle(ControllerEvent.PLAY):
             c.halt(4.0)
@@ -193,4 +197,4 @@ def _take_over(c: Controller) -> None:
 
 def _ended(c: Controller) -> None:
     if c.state is ControllerState.PLAYING and c.program is None:
-        c.handle(ControllerEvent.STOP)
+        c.handle(ControllerEvent.END)

@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from armwright.lab.controller.controller import ROBOT_MODES, ControllerEvent, ControllerState
+from armwright.lab.controller.controller_states import (
+    ROBOT_MODES,
+    RUNTIME,
+    CommandPlace,
+    ControllerEvent,
+    ControllerState,
+    RobotMode,
+    RuntimeState,
+)
 from armwright.lab.wire.text_lines import first_line
 
 if TYPE_CHECKING:
@@ -16,8 +24,8 @@ if TYPE_CHECKING:
 PORT = 29999
 BANNER = b"Connected: Universal Robots Dashboard Server\n"
 MOST_DASHBOARD_LINE = 1024
-_MODES = {3: "POWER_OFF", 5: "IDLE", 7: "RUNNING"}
-_SAFETY = {ControllerState.STOPPED: "PROTECTIVE_STOP", ControllerState.FAULT: "FAULT"}
+_RUNS = (RuntimeState.PLAYING, RuntimeState.STOPPING)
+_PROGRAM = {RuntimeState.STOPPED: "STOPPED", RuntimeState.PAUSED: "PAUSED"}
 
 
 def _change(event: ControllerEvent, yes: str, no: str) -> Callable[[Controller, str], str]:
@@ -38,14 +46,8 @@ def _popup(c: Controller, text: str) -> str:
     return "showing popup"
 
 
-def _safety(c: Controller) -> str:
-    return _SAFETY.get(c.state, "NORMAL")
-
-
 def _program_state(c: Controller) -> str:
-    return {ControllerState.PLAYING: "PLAYING", ControllerState.PAUSED: "PAUSED"}.get(
-        c.state, "STOPPED"
-    ) + " rtde_control.urp"
+    return _PROGRAM.get(RUNTIME.get(c.state, RuntimeState.STOPPED), "PLAYING") + " rtde_control.urp"
 
 
 COMMANDS: dict[str, Callable[[Controller, str], str]] = {
@@ -65,17 +67,19 @@ COMMANDS: dict[str, Callable[[Controller, str], str]] = {
     "load installation": lambda c, text: f"File not found: {text[:200]}",
     "load": lambda c, text: f"File not found: {text[:200]}",
     "get loaded program": lambda c, _: "No program loaded",
-    "running": lambda c, _: f"Program running: {'true' if c.state is ControllerState.PLAYING else 'false'}",
-    "robotmode": lambda c, _: f"Robotmode: {_MODES[ROBOT_MODES.get(c.state, 7)]}",
-    "safetymode": lambda c, _: f"Safetymode: {_safety(c)}",
-    "safetystatus": lambda c, _: f"Safetystatus: {_safety(c)}",
+    "running": lambda c, _: (
+        f"Program running: {'true' if RUNTIME.get(c.state, RuntimeState.STOPPED) in _RUNS else 'false'}"
+    ),
+    "robotmode": lambda c, _: f"Robotmode: {ROBOT_MODES.get(c.state, RobotMode.RUNNING).name}",
+    "safetymode": lambda c, _: f"Safetymode: {c.safety.name}",
+    "safetystatus": lambda c, _: f"Safetystatus: {c.safety.name}",
     "programState": lambda c, _: _program_state(c),
     "isProgramSaved": lambda c, _: "true rtde_control.urp",
     "PolyscopeVersion": lambda c, _: f"URSoftware {'.'.join(map(str, c.version))} (armwright lab)",
     "version": lambda c, _: f"URSoftware {'.'.join(map(str, c.version))} (armwright lab)",
     "get robot model": lambda c, _: c.plant.robot.name.upper(),
     "get serial number": lambda c, _: "20140001",
-    "is in remote control": lambda c, _: "true",
+    "is in remote control": lambda c, _: "true" if c.place is CommandPlace.REMOTE else "false",
     "addToLog": lambda c, text: "Added log message" if text else "No log message to add",
     "setUserRole": lambda c, text: f"Setting user role: {text[:40]}",
     "getUserRole": lambda c, _: "PROGRAMMER",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RTDE, port 30004: fields and their types, framing, and the server's side of one connection (protocols 1 and 2).
+"""RTDE, port 30004: recipes, framing, and the server's side of one connection (protocols 1 and 2).
 
-The fields are those of Universal Robots, "Real-Time Data Exchange guide". A packet is big-endian uint16 size (header
-included), uint8 type, payload. Nothing is streamed before the start has been answered: clients read exactly one packet
-after each request.
+See Universal Robots, "Real-Time Data Exchange guide"; the fields are in `rtde_fields`. A packet is big-endian uint16
+size (header included), uint8 type, payload. Nothing is streamed before the start has been answered: clients read
+exactly one packet after each request.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
+
+from armwright.lab.wire.rtde_fields import INPUTS, OUTPUTS, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,49 +33,6 @@ SIZES: dict[str, tuple[str, int]] = {
     "VECTOR6UINT32": ("I", 6),
 }
 """Type → struct code of one number, and their count."""
-
-
-def _table(text: str) -> dict[str, str]:
-    return {name: kind for kind, *names in (line.split() for line in text.strip().splitlines()) for name in names}
-
-
-OUTPUTS = _table("""
-DOUBLE timestamp actual_execution_time speed_scaling target_speed_fraction actual_momentum actual_main_voltage
-DOUBLE actual_robot_voltage actual_robot_current standard_analog_input0 standard_analog_input1 standard_analog_output0
-DOUBLE standard_analog_output1 io_current tool_analog_input0 tool_analog_input1 tool_output_current tool_temperature
-DOUBLE tcp_force_scalar payload
-VECTOR6D target_q target_qd target_qdd target_current target_moment actual_q actual_qd actual_current
-VECTOR6D joint_control_output actual_TCP_pose actual_TCP_speed actual_TCP_force target_TCP_pose target_TCP_speed
-VECTOR6D joint_temperatures actual_joint_voltage
-VECTOR3D actual_tool_accelerometer elbow_position elbow_velocity payload_cog
-UINT64 actual_digital_input_bits actual_digital_output_bits
-INT32 robot_mode safety_mode tool_output_voltage safety_status
-VECTOR6INT32 joint_mode
-UINT32 runtime_state robot_status_bits safety_status_bits analog_io_types tool_analog_input_types
-UINT32 output_bit_registers0_to_31 output_bit_registers32_to_63 input_bit_registers0_to_31 input_bit_registers32_to_63
-UINT8 tool_mode
-VECTOR6D payload_inertia
-""")
-OUTPUTS |= {f"output_int_register_{k}": "INT32" for k in range(48)}
-OUTPUTS |= {f"output_double_register_{k}": "DOUBLE" for k in range(48)}
-OUTPUTS |= {f"input_int_register_{k}": "INT32" for k in range(48)}
-OUTPUTS |= {f"input_double_register_{k}": "DOUBLE" for k in range(48)}
-E_SERIES_ONLY = {"ft_raw_wrench": "VECTOR6D", "actual_current_as_torque": "VECTOR6D"}
-INPUTS = _table("""
-UINT32 speed_slider_mask input_bit_registers0_to_31 input_bit_registers32_to_63
-DOUBLE speed_slider_fraction standard_analog_output_0 standard_analog_output_1
-UINT8 standard_digital_output_mask standard_digital_output configurable_digital_output_mask configurable_digital_output
-UINT8 tool_digital_output_mask tool_digital_output standard_analog_output_mask standard_analog_output_type
-VECTOR6D external_force_torque
-""")
-INPUTS |= {f"input_int_register_{k}": "INT32" for k in range(48)}
-INPUTS |= {f"input_double_register_{k}": "DOUBLE" for k in range(48)}
-INPUTS |= {f"input_bit_register_{k}": "BOOL" for k in range(64, 128)}
-
-
-def outputs_of(e_series: bool) -> dict[str, str]:
-    """Return what a controller of either series publishes."""
-    return OUTPUTS | E_SERIES_ONLY if e_series else OUTPUTS
 
 
 @dataclass(frozen=True)
@@ -175,7 +134,6 @@ class ControllerHost(Protocol):
 
     version: tuple[int, int, int, int]
     rate: float
-    e_series: bool
 
     def claim(self, names: tuple[str, ...], owner: object) -> bool:
         """Take inputs for one owner; False if another has one of them."""
@@ -200,7 +158,7 @@ class RtdeConnection:
         self.protocol, self.streaming = 1, False
         self.outputs: dict[int, tuple[Recipe, int]] = {}
         self.inputs: dict[int, Recipe] = {}
-        self.known = outputs_of(host.e_series)
+        self.known, self.known_inputs = kinds_of(OUTPUTS, host.version), kinds_of(INPUTS, host.version)
 
     @property
     def fields(self) -> int:
@@ -263,7 +221,7 @@ class RtdeConnection:
         return packet(OUTPUT, bytes([number]) + types)
 
     def _set_inputs(self, payload: bytes) -> bytes:
-        recipe, kinds = recipe_of(_names(payload), INPUTS)
+        recipe, kinds = recipe_of(_names(payload), self.known_inputs)
         if recipe is None or len(self.inputs) >= MOST_RECIPES:
             return packet(INPUT, b"\0" + ",".join(kinds).encode())
         if not self.host.claim(recipe.names, self):

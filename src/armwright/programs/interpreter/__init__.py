@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs as trees, and one interpreter that runs them: reading (syntax) and running (unrolling into moves) are apart.
 
-`program_tree` has the nodes, `tree_parser` what parsers of the languages share, `program_values` the values,
+The nodes are in `armwright.syntax`. `program_values` has the values,
 `program_interpreter` scopes, calls and flow, `reading_notes` what is said about a reading.
 """

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from armwright.programs.interpreter import program_tree as tree
-from armwright.programs.interpreter.program_tree import Node
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Node
 
 OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 SAME_SIGN = {"==": "=", "!=": "<>"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from armwright.programs.interpreter.program_tree import Declare, Module, Node, Routine
 from armwright.programs.interpreter.program_values import RecordValue, Unknown, Value, ValueTrouble, number_of
+from armwright.syntax.program_tree import Declare, Module, Node, Routine
 
 if TYPE_CHECKING:
-    from armwright.programs.languages.scanner import Token
+    from armwright.syntax.scanner import Token
 
 
 class Cell:

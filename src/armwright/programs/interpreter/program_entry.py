@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from armwright.errors import ProgramError
-from armwright.programs.interpreter import program_tree as tree
-from armwright.programs.interpreter.program_tree import Module, Routine
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Module, Routine
 
 MOST_LISTED = 12
 

@@ -17,10 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 from armwright.errors import ProgramError
-from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.branch_needs import needed, written
 from armwright.programs.interpreter.interpreter_scope import Cell
-from armwright.programs.interpreter.program_tree import Block, Module, Node, Routine
 from armwright.programs.interpreter.program_values import (
     Unknown,
     Value,
@@ -32,8 +30,10 @@ from armwright.programs.interpreter.program_values import (
 )
 from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.interpreter.tree_routines import JumpFlow, LeaveFlow, ReturnFlow, TreeRoutines
-from armwright.programs.languages.scanner import Token
 from armwright.programs.reading import Note, ReadOptions
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Block, Module, Node, Routine
+from armwright.syntax.scanner import Token
 
 PASSES_TO_LEAVE = 1000  # of a loop that may leave itself; then it is taken for one without an end
 MOVES_TO_LEAVE = 500  # moves of such a loop, after which it is, too

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from armwright.programs.languages.scanner import Token
+from armwright.syntax.scanner import Token
 
 Value = Any
 """What a variable of a program may have: see the module's text."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NoReturn
 
 from armwright.errors import InputError, ProgramError
-from armwright.programs.interpreter.program_tree import Module, Routine, blocks_of, statements_in
 from armwright.programs.interpreter.program_values import Value
 from armwright.programs.languages.program_draft import Draft
-from armwright.programs.languages.scanner import VALID, Token
 from armwright.programs.program import Duration, Program
 from armwright.programs.reading import BranchKey, Gap, Note, ProgramReading, ReadOptions, Undecided
+from armwright.syntax.program_tree import Module, Routine, blocks_of, statements_in
+from armwright.syntax.scanner import VALID, Token
 
 MOST_TOLD = 8  # obstacles in one message
 

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell, Element
-from armwright.programs.interpreter.program_tree import Argument, Block, Node, Routine
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -14,9 +12,11 @@ from armwright.programs.interpreter.program_values import (
     number_of,
     unknown_in,
 )
-from armwright.programs.interpreter.tree_parser import meant, near
 from armwright.programs.interpreter.tree_values import TreeValues
-from armwright.programs.languages.scanner import Token
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Argument, Block, Node, Routine
+from armwright.syntax.scanner import Token
+from armwright.syntax.tree_parser import meant, near
 
 DEEPEST_CALL = 40
 

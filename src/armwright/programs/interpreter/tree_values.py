@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell, Scopes
-from armwright.programs.interpreter.program_tree import Argument, Module, Node, Routine
 from armwright.programs.interpreter.program_values import (
     COMPARE,
     MOST_PARTS,
@@ -26,9 +24,11 @@ from armwright.programs.interpreter.program_values import (
     truth_of,
 )
 from armwright.programs.interpreter.reading_notes import ReadingNotes
-from armwright.programs.interpreter.tree_parser import meant
-from armwright.programs.languages.scanner import Token
 from armwright.programs.reading import ReadOptions
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Argument, Module, Node, Routine
+from armwright.syntax.scanner import Token
+from armwright.syntax.tree_parser import meant
 
 
 class TreeValues:

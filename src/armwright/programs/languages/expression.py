@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from armwright.programs.languages.program_draft import Draft
-from armwright.programs.languages.scanner import Cursor, Token
+from armwright.syntax.scanner import Cursor, Token
 
 LARGEST_PROGRAM_NUMBER = 1e12
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {

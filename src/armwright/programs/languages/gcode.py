@@ -22,16 +22,16 @@ from contextlib import suppress
 from dataclasses import replace
 
 from armwright.programs.interpreter.program_files import Neighbours
-from armwright.programs.interpreter.program_tree import Module, Node
 from armwright.programs.interpreter.program_values import Unknown, UnknownPart, Value, guessed
 from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.languages.gcode_blocks import Codes
 from armwright.programs.languages.gcode_dialects import ENDS
 from armwright.programs.languages.gcode_quick import GcodeQuick
 from armwright.programs.languages.gcode_words import Block, parse_line, token
-from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Program
 from armwright.programs.reading import ReadOptions
+from armwright.syntax.program_tree import Module, Node
+from armwright.syntax.scanner import Token
 
 SUFFIXES = (".nc", ".ngc", ".gcode", ".tap", ".cnc", ".gco", ".g")
 DEEPEST_CALL = 40

@@ -12,17 +12,17 @@ from typing import NoReturn
 
 import numpy as np
 
-from armwright.programs.interpreter.program_tree import Module, Node
 from armwright.programs.interpreter.program_values import Unknown, UnknownPart, Value, ValueTrouble, is_number
 from armwright.programs.interpreter.reading_notes import ReadingNotes
 from armwright.programs.languages.gcode_dialects import DIALECTS, GcodeDialect, guess
 from armwright.programs.languages.gcode_expression import worked_out
 from armwright.programs.languages.gcode_words import Word
 from armwright.programs.languages.program_draft import MM
-from armwright.programs.languages.scanner import Token
 from armwright.programs.reading import ReadOptions
 from armwright.robot.parts import frozen_pose
 from armwright.spatial import apply, inverse
+from armwright.syntax.program_tree import Module, Node
+from armwright.syntax.scanner import Token
 from armwright.types import Array
 
 INCH = 25.4

@@ -18,9 +18,9 @@ from armwright.programs.languages.gcode_dialects import GROUP_OF, KNOWN, PAUSES,
 from armwright.programs.languages.gcode_moves import FURTHER, TURNING, Words
 from armwright.programs.languages.gcode_words import Block, Word
 from armwright.programs.languages.program_draft import DEG, MM
-from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Distance, Duration, Stop, Tangent
 from armwright.spatial import pose, rotation_from_euler
+from armwright.syntax.scanner import Token
 
 MOTIONS = ("G0", "G1", "G2", "G3")
 PROBES = ("G38.2", "G38.3", "G38.4", "G38.5")

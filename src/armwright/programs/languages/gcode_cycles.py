@@ -11,9 +11,9 @@ from armwright.programs.interpreter.program_values import ValueTrouble
 from armwright.programs.languages.gcode_arcs import PLANES
 from armwright.programs.languages.gcode_axes import AXES
 from armwright.programs.languages.gcode_moves import GcodeMoves, Words
-from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Duration
 from armwright.programs.reading import ReadOptions
+from armwright.syntax.scanner import Token
 
 CYCLES = ("G73", "G74", *(f"G{code}" for code in range(81, 90)))
 FEED_OUT = ("G74", "G84", "G85", "G86", "G87", "G88", "G89")

@@ -15,8 +15,8 @@ import operator
 import re
 from collections.abc import Callable
 
-from armwright.programs.interpreter.program_tree import Node
 from armwright.programs.interpreter.program_values import Unknown, Value, ValueTrouble, combined, guessed
+from armwright.syntax.program_tree import Node
 
 NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)")
 SIGNS = ({"**"}, {"*", "/", "mod"}, {"+", "-"}, {"eq", "ne", "gt", "ge", "lt", "le"}, {"and", "or", "xor"})

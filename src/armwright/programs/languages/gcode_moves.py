@@ -16,10 +16,10 @@ from armwright.programs.languages.gcode_arcs import PLANES, ArcShape, arc_by_cen
 from armwright.programs.languages.gcode_axes import AXES, GcodeAxes
 from armwright.programs.languages.gcode_words import Word
 from armwright.programs.languages.program_draft import DEG
-from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Blend, Duration, Fraction, Pose, Speed, Stop, Tangent, ToolRate
 from armwright.programs.reading import ReadOptions
 from armwright.spatial import rotation_from_euler
+from armwright.syntax.scanner import Token
 from armwright.types import Array
 
 TURNING = "ABC"

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from armwright.programs.interpreter.program_tree import Node
 from armwright.programs.languages.gcode_expression import ExpressionParser, WordTrouble
-from armwright.programs.languages.scanner import Token
+from armwright.syntax.program_tree import Node
+from armwright.syntax.scanner import Token
 
 WORD = re.compile(r"([A-Za-z])[ \t]*([-+]?[ \t]*(?:\d+\.?\d*|\.\d+)(?:[eE][-+]\d+)?)[ \t]*")
 PRINTER_WORD = re.compile(r"([A-Za-z])[ \t]*([-+]?[ \t]*(?:\d+\.?\d*|\.\d+))[ \t]*")

@@ -12,17 +12,17 @@ import re
 from pathlib import Path
 
 from armwright.errors import ProgramError
-from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell
 from armwright.programs.interpreter.program_files import Neighbours
-from armwright.programs.interpreter.program_tree import Module, Routine
 from armwright.programs.interpreter.program_values import RecordValue, Value, ValueTrouble
 from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.languages.krl_moves import KrlMoves
 from armwright.programs.languages.krl_parser import KrlParser, parse_krl
-from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Program
 from armwright.programs.reading import ReadOptions
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Module, Routine
+from armwright.syntax.scanner import Token
 
 SUFFIXES = (".src", ".dat", ".sub", ".krl")
 CONFIG = "$config.dat"

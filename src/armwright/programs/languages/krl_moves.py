@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from armwright.programs.interpreter import program_tree as tree
-from armwright.programs.interpreter.program_tree import Argument
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -21,7 +19,6 @@ from armwright.programs.interpreter.program_values import (
     ValueTrouble,
     number_of,
 )
-from armwright.programs.interpreter.tree_parser import meant, near
 from armwright.programs.languages.krl_data import (
     AXES,
     C_PTP_PERCENT,
@@ -35,7 +32,6 @@ from armwright.programs.languages.krl_data import (
 from armwright.programs.languages.krl_settings import OUTSIDE_CONTROL, QUIET, KrlSettings
 from armwright.programs.languages.krl_words import BLENDS, MOTION, MOVES, SYSTEM
 from armwright.programs.languages.program_draft import DEG, MM, PERCENT, joints_deg, pose_abc
-from armwright.programs.languages.scanner import Token
 from armwright.programs.program import (
     Blend,
     BySpeed,
@@ -50,6 +46,10 @@ from armwright.programs.program import (
     Tangent,
     ToolRate,
 )
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Argument
+from armwright.syntax.scanner import Token
+from armwright.syntax.tree_parser import meant, near
 
 KINDS: dict[str, MoveKind] = {"ptp": "joint", "lin": "line", "circ": "arc", "spl": "spline"}
 STANDING = ("$axis_act", "$pos_act", "$axis_for", "$pos_for", "$axis_int", "$pos_int")

@@ -17,9 +17,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from armwright.programs.interpreter import program_tree as tree
-from armwright.programs.interpreter.program_tree import Argument, Block, Module, Node, Routine, RoutineParameter
-from armwright.programs.interpreter.tree_parser import Syntax, TreeParser, meant, near
 from armwright.programs.languages.krl_words import (
     BLENDS,
     ENDS,
@@ -32,7 +29,10 @@ from armwright.programs.languages.krl_words import (
     TO_LINE_END,
     TYPES,
 )
-from armwright.programs.languages.scanner import Token
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Argument, Block, Module, Node, Routine, RoutineParameter
+from armwright.syntax.scanner import Token
+from armwright.syntax.tree_parser import Syntax, TreeParser, meant, near
 
 
 def parse_krl(text: str, file: str = "") -> Module:

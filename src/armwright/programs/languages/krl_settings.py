@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from armwright.programs.interpreter import program_tree as tree
-from armwright.programs.interpreter.program_tree import Argument, Node
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -24,8 +22,10 @@ from armwright.programs.interpreter.program_values import (
 from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.languages.krl_values import NULL, KrlValues
 from armwright.programs.languages.krl_words import TO_LINE_END
-from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Duration, Stop, Tangent
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Argument, Node
+from armwright.syntax.scanner import Token
 
 AXIS_NUMBERS = range(1, 7)
 QUIET = frozenset(TO_LINE_END) | frozenset(

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.interpreter_scope import Cell
 from armwright.programs.interpreter.program_interpreter import Interpreter
-from armwright.programs.interpreter.program_tree import Node
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -29,11 +27,13 @@ from armwright.programs.interpreter.program_values import (
     truncated,
     unknown_in,
 )
-from armwright.programs.interpreter.tree_parser import meant, near
 from armwright.programs.languages.krl_data import HOME, PARTS, frame_matrix, frame_record
 from armwright.programs.languages.krl_words import LOOK_ALIKE, SYSTEM, SYSTEM_PARTS, VALUES, WITHOUT_EFFECT
 from armwright.programs.languages.program_draft import DEG
-from armwright.programs.languages.scanner import Token
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Node
+from armwright.syntax.scanner import Token
+from armwright.syntax.tree_parser import meant, near
 
 OFF = {"$in": False, "$out": False, "$flag": False, "$cycflag": False, "$anin": 0.0, "$anout": 0.0, "$timer": 0}
 MATHS: dict[str, Callable[..., Any]] = {

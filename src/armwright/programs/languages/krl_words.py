@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from armwright.programs.interpreter.tree_parser import Spelling
+from armwright.syntax.tree_parser import Spelling
 
 SPELLING = Spelling(
     names=r"[^\W\d]\w*|\$\w+",

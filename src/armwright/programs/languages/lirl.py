@@ -25,7 +25,6 @@ import numpy as np
 from armwright.programs.languages.expression import Scope, number, tuple_of
 from armwright.programs.languages.program_draft import DEG, MM, Draft, joints_deg, pose_abc
 from armwright.programs.languages.program_writer import ProgramWriter, abc, amount, amounts, in_base, millimetres, same
-from armwright.programs.languages.scanner import Cursor, Lexicon, Token
 from armwright.programs.program import (
     Blend,
     Distance,
@@ -41,6 +40,7 @@ from armwright.programs.program import (
     Target,
     ToolRate,
 )
+from armwright.syntax.scanner import Cursor, Lexicon, Token
 from armwright.types import Array
 
 LEXICON = Lexicon(block_comment=("{", "}"), symbols=r"[-+*/()=:;,]")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import ProgramError
-from armwright.programs.languages.scanner import MOVE_WORK, Cursor, Token
 from armwright.programs.program import Joints, Move, Pose, Program, Target
 from armwright.programs.reading import Note
 from armwright.spatial import pose, rotation_from_euler, rotation_from_wxyz
+from armwright.syntax.scanner import MOVE_WORK, Cursor, Token
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

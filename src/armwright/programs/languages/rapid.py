@@ -12,18 +12,18 @@ import re
 from pathlib import Path
 
 from armwright.errors import ProgramError
-from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell
 from armwright.programs.interpreter.program_entry import entry_of
 from armwright.programs.interpreter.program_files import Neighbours
-from armwright.programs.interpreter.program_tree import Module
 from armwright.programs.interpreter.program_values import Value
-from armwright.programs.interpreter.tree_parser import near
 from armwright.programs.languages.rapid_moves import RapidMoves
 from armwright.programs.languages.rapid_parser import RapidParser, parse_rapid
-from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Program
 from armwright.programs.reading import ReadOptions
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Module
+from armwright.syntax.scanner import Token
+from armwright.syntax.tree_parser import near
 
 FLOW = ("return", "exit", "exitcycle", "goto", "raise", "trynext", "retry")
 SUFFIXES = (".mod", ".modx", ".prg", ".sys", ".sysx")

@@ -13,10 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.programs.interpreter import program_tree as tree
-from armwright.programs.interpreter.program_tree import Argument
 from armwright.programs.interpreter.program_values import Unknown, UnknownPart, Value
-from armwright.programs.interpreter.tree_parser import near
 from armwright.programs.languages.program_draft import DEG, MM, joints_deg
 from armwright.programs.languages.rapid_data import (
     UNUSED,
@@ -33,8 +30,11 @@ from armwright.programs.languages.rapid_data import (
 from armwright.programs.languages.rapid_parser import MOTION
 from armwright.programs.languages.rapid_quiet import GIVING, LEFT_OUT, OTHER_TASKS, OUTSIDE_CONTROL, QUIET
 from armwright.programs.languages.rapid_settings import RapidSettings
-from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Distance, Duration, Fraction, Joints, Payload, Pose, ToolRate
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Argument
+from armwright.syntax.scanner import Token
+from armwright.syntax.tree_parser import near
 from armwright.types import Array
 
 PLACES = {  # target, speed, zone, tool: which argument by place

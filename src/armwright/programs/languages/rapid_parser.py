@@ -18,10 +18,10 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from armwright.programs.interpreter import program_tree as tree
-from armwright.programs.interpreter.program_tree import Argument, Block, Module, Node, Routine, RoutineParameter
-from armwright.programs.interpreter.tree_parser import Spelling, Syntax, TreeParser, meant, near
-from armwright.programs.languages.scanner import Token
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Argument, Block, Module, Node, Routine, RoutineParameter
+from armwright.syntax.scanner import Token
+from armwright.syntax.tree_parser import Spelling, Syntax, TreeParser, meant, near
 
 SPELLING = Spelling(
     names=r"[^\W\d]\w*",

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from armwright.programs.interpreter import program_tree as tree
-from armwright.programs.interpreter.program_tree import Argument, Node
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -22,8 +20,10 @@ from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.languages.program_draft import MM, PERCENT
 from armwright.programs.languages.rapid_data import load_of, matrix
 from armwright.programs.languages.rapid_values import RapidValues
-from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Distance, Duration, Fraction, Payload, Stop, ToolRate
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Argument, Node
+from armwright.syntax.scanner import Token
 from armwright.types import Array
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.interpreter_scope import Cell
 from armwright.programs.interpreter.program_interpreter import Interpreter
 from armwright.programs.interpreter.program_values import (
@@ -23,7 +22,6 @@ from armwright.programs.interpreter.program_values import (
     truth_of,
     unknown_in,
 )
-from armwright.programs.interpreter.tree_parser import meant, near
 from armwright.programs.languages.program_draft import DEG
 from armwright.programs.languages.rapid_data import (
     FIELDS,
@@ -41,9 +39,11 @@ from armwright.programs.languages.rapid_data import (
     tool_of,
 )
 from armwright.programs.languages.rapid_functions import FUNCTION_OPTIONS, FUNCTIONS, INPUTS, OUTSIDE
-from armwright.programs.languages.scanner import Token
 from armwright.programs.program import Joints
 from armwright.spatial import rotation_from_wxyz, wxyz_from_rotation
+from armwright.syntax import program_tree as tree
+from armwright.syntax.scanner import Token
+from armwright.syntax.tree_parser import meant, near
 
 
 class RapidValues(Interpreter):

@@ -12,18 +12,18 @@ import contextlib
 from pathlib import Path
 
 from armwright.errors import ProgramError
-from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell
-from armwright.programs.interpreter.program_tree import Node, Routine
 from armwright.programs.interpreter.program_values import Value
 from armwright.programs.interpreter.reading_notes import Obstacle
-from armwright.programs.interpreter.tree_parser import Syntax
 from armwright.programs.interpreter.tree_routines import LeaveFlow, ReturnFlow
-from armwright.programs.languages.scanner import Token
 from armwright.programs.languages.urscript_moves import UrscriptMoves
-from armwright.programs.languages.urscript_parser import UrscriptParser, parse_urscript
 from armwright.programs.program import Program
 from armwright.programs.reading import ReadOptions
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Node, Routine
+from armwright.syntax.scanner import Token
+from armwright.syntax.tree_parser import Syntax
+from armwright.urscript.urscript_parser import UrscriptParser, parse_urscript
 
 MOST_LISTED = 12  # functions in a message
 

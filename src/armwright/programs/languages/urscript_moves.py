@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from armwright.programs.interpreter import program_tree as tree
-from armwright.programs.interpreter.program_tree import Argument, Node
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -24,15 +22,17 @@ from armwright.programs.interpreter.program_values import (
     number_of,
     unknown_in,
 )
-from armwright.programs.interpreter.tree_parser import near
-from armwright.programs.languages.scanner import Token
-from armwright.programs.languages.urscript_builtins import BUILTINS, MOTION, Builtin
-from armwright.programs.languages.urscript_parser import ScriptModule
 from armwright.programs.languages.urscript_values import UrscriptValues, matrix_of, pose_from, pose_of
 from armwright.programs.program import Distance, Duration, Joints, LeadingAxis, Payload, Pose, Stop, ToolRate
 from armwright.programs.reading import ReadOptions
 from armwright.spatial import inverse
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Argument, Node
+from armwright.syntax.scanner import Token
+from armwright.syntax.tree_parser import near
 from armwright.types import Array
+from armwright.urscript.script_module import ScriptModule
+from armwright.urscript.urscript_builtins import BUILTINS, MOTION, Builtin
 
 JOINTS = 6
 

@@ -15,10 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from armwright.programs.interpreter import program_tree as tree
 from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell, Element
 from armwright.programs.interpreter.program_interpreter import Interpreter
-from armwright.programs.interpreter.program_tree import Argument, Block, Node, Routine
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -30,12 +28,14 @@ from armwright.programs.interpreter.program_values import (
     unknown_in,
 )
 from armwright.programs.interpreter.tree_routines import LeaveFlow
-from armwright.programs.languages.scanner import Token
-from armwright.programs.languages.urscript_builtins import BUILTINS, Builtin
-from armwright.programs.languages.urscript_parser import ScriptModule
 from armwright.programs.reading import ReadOptions
 from armwright.spatial import euler_from_rotation, exp_so3, inverse, log_so3, pose, rotation_from_euler
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Argument, Block, Node, Routine
+from armwright.syntax.scanner import Token
 from armwright.types import Array
+from armwright.urscript.script_module import ScriptModule
+from armwright.urscript.urscript_builtins import BUILTINS, Builtin
 
 MOST_TURNING = 628.0  # rad of a rotation vector: a hundred turns
 MOST_ITEMS = 65_536  # of a list

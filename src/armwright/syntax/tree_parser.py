@@ -16,8 +16,8 @@ from functools import lru_cache
 from typing import ClassVar, NoReturn
 
 from armwright.errors import ProgramError
-from armwright.programs.interpreter.program_tree import Binary, Block, Literal, Module, Node, NotUnderstood, Unary
-from armwright.programs.languages.scanner import LONGEST_GUESS, MAX_DEPTH, MAX_TOKENS, MOST_GUESSES, NUMBER, Token
+from armwright.syntax.program_tree import Binary, Block, Literal, Module, Node, NotUnderstood, Unary
+from armwright.syntax.scanner import LONGEST_GUESS, MAX_DEPTH, MAX_TOKENS, MOST_GUESSES, NUMBER, Token
 
 _N = r"[-+]?[\d.][\d.eE+-]*"
 _FLAT = rf"\[\s*{_N}(?:\s*,\s*{_N})*\s*\]"

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from armwright.programs.interpreter.program_values import Value
-from armwright.programs.languages.scanner import Token
+from armwright.syntax.scanner import Token
 
 Node = Any
 """Any of the nodes below."""
@@ -25,7 +24,7 @@ class Literal(NamedTuple):
     """A number, text or truth value; nested lists of numbers, too."""
 
     at: Token
-    value: Value
+    value: Any
 
 
 class Name(NamedTuple):

@@ -8,15 +8,15 @@ end of a line inside brackets and behind an operator. Names keep their case. Fun
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import ClassVar
 
-from armwright.programs.interpreter import program_tree as tree
-from armwright.programs.interpreter.program_tree import Argument, Block, Module, Node, Routine, RoutineParameter
-from armwright.programs.interpreter.tree_parser import Spelling, Syntax, TreeParser, meant
-from armwright.programs.languages.scanner import Token
-from armwright.programs.languages.urscript_builtins import BUILTINS, MOTION
+from armwright.syntax import program_tree as tree
+from armwright.syntax.program_tree import Argument, Block, Node, Routine, RoutineParameter
+from armwright.syntax.scanner import Token
+from armwright.syntax.tree_parser import Spelling, Syntax, TreeParser, meant
+from armwright.urscript.script_module import ScriptModule
+from armwright.urscript.urscript_builtins import BUILTINS, MOTION
+from armwright.urscript.urscript_names import bind_names
 
 KEYWORDS = frozenset(
     [
@@ -55,16 +55,6 @@ BETWEEN = frozenset(
     ("+", "-", "*", "/", "%", "^", ",", "=", "==", "!=", "<", ">", "<=", ">=", "and", "or", "not", "xor")
 )
 STATEMENT_WORDS = (KEYWORDS | MOTION) - {"and", "or", "not", "xor", "True", "False", "run"}
-
-
-@dataclass
-class ScriptModule(Module):
-    """A file of URScript: its top-level statements, defaults of parameters, own names of functions."""
-
-    top: Block = ()
-    outer: list[str] = field(default_factory=list)  # functions that are not inside others
-    defaults: dict[str, dict[str, Node]] = field(default_factory=dict)
-    bound: dict[str, set[str]] = field(default_factory=dict)
 
 
 def _words(found: list[Token]) -> list[Token]:
@@ -139,14 +129,18 @@ class UrscriptParser(TreeParser):
         if word.kind == "name" and word.key == "run":
             self.take()
             name = self.name("the thread to run")
-            self.call_arguments()
+            if self.call_arguments():
+                self.fail("a thread takes no arguments", at=name, valid=f"run {name.text}()")
             return tree.FunctionCall(word, (Argument(name, "", tree.Name(name)),))
         if word.kind == "name":
             if word.key in KEYWORDS:
                 self.fail(f"{word.text!r} cannot stand in an expression", valid="a value")
             self.take()
             if word.key == "p" and self.at("["):
-                items = tuple(Argument(i.at, "", i) for i in self.items())
+                found = self.items()
+                if len(found) == 1:  # an item of a variable that is called p
+                    return self.behind(tree.Index(word, tree.Name(word), found))
+                items = tuple(Argument(i.at, "", i) for i in found)
                 made = tree.FunctionCall(Token("name", "p[", "p[", word.line, word.column), items)
                 return self.behind(made)
             value: Node = tree.FunctionCall(word, self.call_arguments()) if self.at("(") else tree.Name(word)
@@ -397,41 +391,3 @@ def parse_urscript(text: str, file: str = "") -> ScriptModule:
     parser.module.top = parser.block()
     bind_names(parser.module)
     return parser.module
-
-
-def bind_names(module: ScriptModule) -> None:
-    """Say which names each function keeps to itself.
-
-    ``global`` names belong to the program, ``local`` ones and parameters to the function. Others that a function sets
-    belong to the program if it sets them outside of functions, else to the function. What the
-    outermost function sets, which the others stand in, belongs to the program, even what it calls ``local`` (manual,
-    "Scoping rules").
-    """
-    spans = {key: (r.at.line, r.last_line) for key, r in module.routines.items()}
-    inside = {
-        key: [o for o, s in spans.items() if o != key and s[0] <= spans[key][0] and spans[key][1] <= s[1]]
-        for key in spans
-    }
-    program: list[tuple[int, str]] = [(at.line, at.key) for at, _ in _set_names(module.top)]
-    wide: set[str] = set()
-    first_level = {key for key in spans if not inside[key] and any(key in around for around in inside.values())}
-    for key, routine in module.routines.items():
-        names = list(_set_names(routine.body))
-        wide |= {at.key for at, storage in names if storage == "global"}
-        if key in first_level:
-            program += [(at.line, at.key) for at, _ in names]
-    for key, routine in module.routines.items():
-        own = {p.at.key for p in routine.parameters}
-        for at, storage in _set_names(routine.body):
-            before = key in first_level or any(name == at.key for _, name in program)
-            if (storage == "local" and key not in first_level) or (not storage and not before and at.key not in wide):
-                own.add(at.key)
-        module.bound[key] = own
-
-
-def _set_names(block: Block) -> Iterator[tuple[Token, str]]:
-    for statement in tree.statements_in(block):
-        if isinstance(statement, tree.Declare):
-            yield statement.at, statement.storage
-        elif isinstance(statement, tree.Assign) and isinstance(statement.target, tree.Name):
-            yield statement.target.at, ""
