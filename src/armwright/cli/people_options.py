@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from armwright.programs.outcome import ProgramRun
     from armwright.programs.outcome.body_limits import RegionLimit
     from armwright.programs.outcome.people_contact import PersonContact
-    from armwright.programs.outcome.program_report import ReportPart
+    from armwright.programs.outcome.report_part import ReportPart
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class PeopleMet(NamedTuple):
     def part(self, outcome: ProgramRun) -> ReportPart:
         """Return a section of the report."""
         from armwright.programs.outcome.people_contact import PEOPLE_HEADS, people_cells
-        from armwright.programs.outcome.program_report import ReportPart
+        from armwright.programs.outcome.report_part import ReportPart
 
         return ReportPart(
             "People beside the arm", self.words(outcome), PEOPLE_HEADS, people_cells(outcome, self.contacts)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from armwright.programs import Program, Speed
     from armwright.programs.outcome import ProgramRun
     from armwright.programs.outcome.cycle_time import CycleTime
-    from armwright.programs.outcome.program_report import ReportPart
+    from armwright.programs.outcome.report_part import ReportPart
     from armwright.programs.program import Blend, Target
     from armwright.robot.model import Robot
 
@@ -352,7 +352,7 @@ def _check_files(csv: Path | None, out: Path | None) -> None:
 
 def _parts(outcome: ProgramRun, people: PeopleMet | None, cycled: CycleTime | None) -> list[ReportPart]:
     """Return the sections of a report that were asked for by options."""
-    from armwright.programs.outcome.program_report import ReportPart
+    from armwright.programs.outcome.report_part import ReportPart
 
     parts = [] if people is None else [people.part(outcome)]
     return parts if cycled is None else [*parts, ReportPart("Cycle time on the controller", tuple(cycled.words))]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,16 +58,8 @@ from armwright.recording.signals import RecordedEvent, Signal
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import MoveOutcome, ProgramRun
+    from armwright.programs.outcome.report_part import ReportPart
     from armwright.types import Array
-
-
-class ReportPart(NamedTuple):
-    """A section that is asked for by an option: sentences, and a table whose first column names moves."""
-
-    title: str
-    words: tuple[str, ...]
-    heads: tuple[str, ...] = ()
-    rows: Sequence[Sequence[str]] = ()
 
 
 def program_stage(outcome: ProgramRun, title: str = "", *, text: bool = True) -> ReplayStage:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from armwright.programs.motors import Demand, MotorRun, MoveSummary, Override, Tracked, Trip
     from armwright.programs.motors.motor_limits import Basis
     from armwright.programs.motors.what_works import Needed, Sensitivity
-    from armwright.programs.outcome.program_report import ReportPart
+    from armwright.programs.outcome.report_part import ReportPart
     from armwright.programs.outcome.way_results import WayClearance, WayMargins
     from armwright.programs.program import Program
     from armwright.programs.program_plan import ProgramPlan
