@@ -17,7 +17,7 @@ import numpy as np
 from armwright.kinematics import fk
 from armwright.programs.legs import tool_of
 from armwright.programs.outcome.program_run import limit_of
-from armwright.programs.program import Joints, Pose
+from armwright.programs.program import Duration, Joints, Pose
 from armwright.programs.program_comparison import program_differences
 from armwright.programs.timing import when
 
@@ -212,8 +212,8 @@ def change_cells(found: VersionComparison) -> list[list[str]]:
 
 
 def _duration(run: ProgramRun, k: int) -> float:
-    part = run.plan.moves[k]
-    return part.end - part.start
+    part, move = run.plan.moves[k], run.program.moves[k]
+    return move.speed.seconds if move.kind == "wait" and isinstance(move.speed, Duration) else part.end - part.start
 
 
 def version_figures(found: VersionComparison) -> dict[str, Any]:
