@@ -114,8 +114,8 @@ def test_what_differs_is_said_with_units():
         setting_words(Duration(0.6)),
         setting_words(Distance(0.02)),
     ]
-    assert told == ["0.2 m/s and 500 °/s", "1.2 m/s²", "60 %", "0.6 s", "20 mm"]
-    waits = [Program((Move("wait", None, Duration(t), line=2),)) for t in (0.2, 0.6)]
-    assert program_differences(*waits) == ["move 1: speed 0.2 s and 0.6 s"]
-    close = [Program((Move("wait", None, Duration(t), line=2),)) for t in (0.2, 0.2 + 1e-8)]
-    assert "seconds=0.2" in program_differences(*close)[0]
+    assert told == ["0.2 m/s, 500 °/s", "1.2 m/s²", "60 %", "0.6 s", "20 mm"]
+    go = Move("joint", Joints(START), Fraction(0.5), line=1)
+    first, later, near = (Program((go, Move("wait", None, Duration(t), line=2))) for t in (0.2, 0.6, 0.2 + 1e-8))
+    assert program_differences(first, later) == ["move 2: speed 0.2 s and 0.6 s"]
+    assert "seconds=0.2" in program_differences(first, near)[0]  # what words do not tell is told in full

@@ -30,7 +30,7 @@ def setting_words(value: Speed | Acceleration | Blend | str | float | None, *, p
         case LeadingAxis(rate):
             return f"{rate:.4g} rad/{per} of the leading axis"
         case ToolRate(linear, angular):
-            return f"{linear:.4g} m/{per}" + ("" if angular is None else f" and {math.degrees(angular):.4g} °/{per}")
+            return f"{linear:.4g} m/{per}" + ("" if angular is None else f", {math.degrees(angular):.4g} °/{per}")
         case Duration(seconds):
             return f"{seconds:.4g} s"
         case Stop():
