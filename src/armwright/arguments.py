@@ -271,19 +271,25 @@ def _is_numeric(value: object) -> bool:
 
 
 def _is_named(value: object, name: str) -> bool:
-    """Return whether a value is of the class, union or choice of texts that has this name in the library."""
+    """Return whether a value is of a class, union or choice of texts that has this name in the library.
+
+    Two modules may use one name for different things, and which of them was imported first says nothing.
+    """
     if any(kind.__name__ == name for kind in type(value).__mro__):
         return True
-    found = next((vars(m)[name] for key, m in list(sys.modules.items()) if _ours(key) and name in vars(m)), None)
-    if found is None:
-        found = getattr(builtins, name, None)
-    if typing.get_origin(found) is typing.Literal:
-        return value in typing.get_args(found) if isinstance(value, str) else False
-    if typing.get_origin(found) is Callable:
+    found = [vars(m)[name] for key, m in list(sys.modules.items()) if _ours(key) and name in vars(m)]
+    return any(_is_of(value, each) for each in found or [getattr(builtins, name, None)])
+
+
+def _is_of(value: object, meaning: object) -> bool:
+    """Return whether a value is of a class, union or choice; what cannot be decided is taken to fit."""
+    if typing.get_origin(meaning) is typing.Literal:
+        return value in typing.get_args(meaning) if isinstance(value, str) else False
+    if typing.get_origin(meaning) is Callable:
         return callable(value)
-    if isinstance(found, types.UnionType):
-        return isinstance(value, found) if all(isinstance(k, type) for k in typing.get_args(found)) else True
-    return not isinstance(found, type) or getattr(found, "_is_protocol", False)
+    if isinstance(meaning, types.UnionType):
+        return isinstance(value, meaning) if all(isinstance(k, type) for k in typing.get_args(meaning)) else True
+    return not isinstance(meaning, type) or getattr(meaning, "_is_protocol", False)
 
 
 def _ours(module: str) -> bool:

@@ -22,10 +22,10 @@ from armwright.cli.app import run as command
 from armwright.errors import ArmwrightError, DescriptionError, InputError
 from support.campaign_kinds import JUDGED
 from support.hostile_folders import meddle, state_of
+from support.patience import PATIENCE
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
 PLAN = CampaignPlan("montecarlo", 6, 3, {"duration": 0.05}, chunk=2)
-GUARD = 600.0  # [s] after which something hangs, however slow the machine is
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def within_guard(action):
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(GUARD)
+    thread.join(PATIENCE)
     assert not thread.is_alive(), "it hangs"
     if said:
         raise said[0]

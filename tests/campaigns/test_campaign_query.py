@@ -22,6 +22,7 @@ from armwright.cli.app import run as command
 from armwright.cli.output import as_json
 from armwright.errors import InputError
 from support.campaign_kinds import JUDGED
+from support.patience import PATIENCE
 from support.plugged_kinds import plugged_kinds  # noqa: F401 - a fixture of all tests here
 
 pytest.importorskip("pyarrow", reason="campaigns need pyarrow (extra 'scale')")
@@ -110,7 +111,7 @@ def test_what_is_not_one_select_of_the_rows_is_refused(sql, folder, tmp_path, mo
 def test_the_command_ends_with_a_word_and_not_with_a_crash(sql, json_too, folder, tmp_path):
     """In a process of its own: DuckDB's logging to a file once aborted it."""
     line = [sys.executable, "-m", "armwright.cli", "campaign", "query", str(folder), sql, *["--json"][: int(json_too)]]
-    run = subprocess.run(line, capture_output=True, encoding="utf-8", cwd=tmp_path, timeout=300, env=os.environ)
+    run = subprocess.run(line, capture_output=True, encoding="utf-8", cwd=tmp_path, timeout=PATIENCE, env=os.environ)
     assert run.returncode == 2, run
     assert "SELECT is expected" in run.stderr or "table function" in run.stderr
     assert "Traceback" not in run.stderr

@@ -16,13 +16,13 @@ import pytest
 
 from armwright.campaigns import CampaignPlan, run_campaign
 from armwright.errors import ArmwrightWarning, InputError
+from support.patience import PATIENCE
 from support.plugged_kinds import plugged_kinds  # noqa: F401 - a fixture of all tests here
 
 distributed = pytest.importorskip("distributed", reason="needs dask (extra 'scale')")
 pytest.importorskip("cryptography", reason="needs cryptography (extra 'scale')")
 psutil = pytest.importorskip("psutil", reason="comes with dask")
 WORKERS = 2
-GUARD = 300.0  # [s] after which something hangs, however slow the machine is
 TLS_ALERT = 0x15  # first byte of a TLS record that refuses
 
 
@@ -42,14 +42,14 @@ def cluster(tmp_path_factory, plugged_kinds):  # noqa: F811 - the fixture, not a
     with open(place / "said.txt", "w") as said:
         run = subprocess.Popen([*line, "--workers", str(WORKERS)], stdout=said, stderr=said, env=environ)
     try:
-        until = time.monotonic() + GUARD
+        until = time.monotonic() + PATIENCE
         while not (place / "began").exists():
             assert run.poll() is None and time.monotonic() < until, (place / "said.txt").read_text(encoding="utf-8")
             time.sleep(0.05)
         family = [psutil.Process(run.pid), *psutil.Process(run.pid).children(recursive=True)]
         yield family, scratch
         (place / "go").touch()
-        assert run.wait(GUARD) == 0, (place / "said.txt").read_text(encoding="utf-8")
+        assert run.wait(PATIENCE) == 0, (place / "said.txt").read_text(encoding="utf-8")
         assert len(list((place / "c" / "rows").glob("0*.parquet"))) == 4
         assert list(scratch.iterdir()) == []  # nothing stays behind
     finally:
@@ -69,7 +69,7 @@ def listeners(family):
 
 def answer(address, said=b"", context=None):
     """Return what a server answers to somebody who speaks first."""
-    with socket.create_connection(address, timeout=GUARD) as wire, contextlib.ExitStack() as closing:
+    with socket.create_connection(address, timeout=PATIENCE) as wire, contextlib.ExitStack() as closing:
         speaking = closing.enter_context(context.wrap_socket(wire)) if context else wire
         speaking.sendall(said)
         return speaking.recv(64)

@@ -15,6 +15,7 @@ import sys
 import pytest
 
 from armwright.cli.app import app
+from support.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals differ")
 
@@ -54,7 +55,7 @@ def command(tmp_path):
     def run(place: str, *argv: str, way: str = "plain") -> tuple[int, str, str]:
         environment = os.environ | {"PYTHONPATH": paths, "INTERRUPT_AT": place, "INTERRUPT_WAY": way}
         argv = (sys.executable, "-m", "armwright.cli", *argv)
-        done = subprocess.run(argv, env=environment, capture_output=True, encoding="utf-8", timeout=300)
+        done = subprocess.run(argv, env=environment, capture_output=True, encoding="utf-8", timeout=PATIENCE)
         return done.returncode, done.stdout, done.stderr
 
     return run

@@ -78,15 +78,16 @@ def test_changes_of_few_episodes_are_wide_enough():
         level_before(np.zeros((5, 6)), 0.0)
 
 
+@pytest.mark.parametrize("count", [30, pytest.param(60, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("sliding", [False, True], ids=["impact", "slide"])
-def test_places_are_as_sure_as_they_say_at_impacts_and_while_sliding(sliding):
+def test_places_are_as_sure_as_they_say_at_impacts_and_while_sliding(sliding, count):
     """Patches that met something moved towards it, those that slide move across: claimed and true shares agree.
 
     Of places named with probabilities p, sum(p) are right, within four standard deviations sqrt(sum(p (1 − p))). The
     true place is hardly ever excluded.
     """
     p, right, excluded = [], [], 0
-    for seed in range(60):
+    for seed in range(count):
         rng = np.random.default_rng([seed, 33])
         q, qd = rng.uniform(-np.pi, np.pi, 6), rng.normal(0.0, 0.5, 6)
 
@@ -126,10 +127,11 @@ def test_motion_is_evidence_for_named_places_too():
     assert np.mean(gained) > 0.1
 
 
-def test_two_contacts_are_mostly_not_claimed():
+@pytest.mark.parametrize("count", [40, pytest.param(80, marks=pytest.mark.thorough)])
+def test_two_contacts_are_mostly_not_claimed(count):
     """One passes for several once in 20 times at most; of two, torques that no single push explains are told."""
     one, two, claimed, tried = 0, 0, 0, 0
-    for seed in range(80):
+    for seed in range(count):
         rng = np.random.default_rng([seed, 35])
         q = rng.uniform(-np.pi, np.pi, 6)
         (_, first), (_, second) = pushed(rng, q, even=True), pushed(rng, q, even=True)

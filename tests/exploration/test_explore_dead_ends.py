@@ -130,7 +130,7 @@ def deep_u(seed):
             return world
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.thorough) for k in (1, 2))])
 def test_a_slide_finds_the_way_out_of_a_deep_cup(seed):
     run = explore("ur5", deep_u(seed), reaction="slide", budget=Budget(240.0))
     assert run.outcome == "reached" and len(run.contacts) <= 12
@@ -169,7 +169,7 @@ def pillar_in_the_goal(arm, seed):
             return world, q0, q1
 
 
-@pytest.mark.parametrize("seed", [3, 9, *(pytest.param(k, marks=pytest.mark.thorough) for k in (0, 8))])
+@pytest.mark.parametrize("seed", [3, *(pytest.param(k, marks=pytest.mark.thorough) for k in (0, 8, 9))])
 def test_a_goal_inside_a_pillar_is_unreachable_and_that_is_confirmed(seed):
     arm = load("ur5")
     world, q0, q1 = pillar_in_the_goal(arm, seed)

@@ -19,6 +19,7 @@ from armwright.studies.doc000_collision.rules import Published
 from armwright.world.world import World
 from armwright.world.world_catalogue import load_world
 from support.places import ROOT
+from support.syntax_trees import nodes
 
 ROOM = ROOT / "src" / "armwright" / "exploration"
 FILES = sorted(ROOM.rglob("*.py"))
@@ -39,7 +40,7 @@ def test_functions_are_short_and_files_have_names_of_their_own():
     names = Counter(path.name for path in FILES if path.name != "__init__.py")
     assert names and not [name for name, count in names.items() if count > 1]
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef):
                 given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                 count = sum(a.arg not in ("self", "cls") for a in given)
@@ -51,9 +52,8 @@ def test_functions_are_short_and_files_have_names_of_their_own():
 def test_nothing_as_published_is_in_the_library():
     for room in ("exploration", "planning", "contact", "world", "motion"):
         for path in (ROOT / "src" / "armwright" / room).rglob("*.py"):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            words = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            words |= {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+            words = {node.id for node in nodes(path) if isinstance(node, ast.Name)}
+            words |= {node.name for node in nodes(path) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
             assert not [w for w in words if w.endswith("_000") or "published" in w.lower()], path
 
 

@@ -18,6 +18,7 @@ from armwright.lab.wire import netft, rtde, xsens
 from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 from armwright.lab.wire.script_text import LINES_AT_ONCE, parse, parse_call
 from support.lab import PORTS, address, call, dial, exactly, read_packet, wait_for
+from support.patience import PATIENCE
 
 MOST_TICKS = 20_000  # a guard against a test that hangs
 
@@ -316,7 +317,7 @@ def test_answers_that_were_asked_for_come_before_the_end(still):
 
 
 def test_a_page_that_was_read_ends_its_connection(still):
-    with socket.create_connection((still.host, still.ft.http_port), timeout=30) as sock:
+    with socket.create_connection((still.host, still.ft.http_port), timeout=PATIENCE) as sock:
         sock.sendall(b"GET /netftapi2.xml HTTP/1.1\r\n\r\n")
         assert heard(still, sock, lambda _: False).endswith(b"</netftConfiguration>\n")
 

@@ -28,6 +28,7 @@ from armwright.lab.experiment.experiment_procedure import conduct
 from armwright.lab.lab_export import export
 from armwright.lab.packets import Channel
 from support.lab import PORTS, address, wait_for
+from support.patience import PATIENCE
 
 pytest.importorskip("mcap", reason="armwright[log] is not installed")
 
@@ -65,7 +66,7 @@ def device(monkeypatch, tmp_path):
     found = Device()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(DeviceOptions, "sources", lambda self: [found])
-    monkeypatch.setattr("armwright.cli.lab.until_told", lambda seconds, going: found.said.wait(60))
+    monkeypatch.setattr("armwright.cli.lab.until_told", lambda seconds, going: found.said.wait(PATIENCE))
     return found
 
 
@@ -102,7 +103,7 @@ def test_force_replaces_a_file_when_the_new_one_is_whole(device, tmp_path, monke
     out.chmod(0o640)
 
     def until(seconds, going):
-        assert device.said.wait(60) and out.read_bytes() == OLD
+        assert device.said.wait(PATIENCE) and out.read_bytes() == OLD
 
     monkeypatch.setattr("armwright.cli.lab.until_told", until)
     assert main(["lab", "record", "--ft", "nowhere", "--out", "mine.mcap", "--force"]) == 0
@@ -157,7 +158,7 @@ def test_an_exception_leaves_the_older_recording_and_the_new_one(tmp_path):
     out.write_bytes(OLD)
     recorder = Recorder(out, [device], force=True)
     recorder.__enter__()
-    assert device.said.wait(60)
+    assert device.said.wait(PATIENCE)
     recorder.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
     assert out.read_bytes() == OLD
     (new,) = (file for file in tmp_path.iterdir() if file != out)
@@ -167,7 +168,7 @@ def test_an_exception_leaves_the_older_recording_and_the_new_one(tmp_path):
 def test_the_times_of_a_mad_device_do_not_end_a_recording(tmp_path):
     device = Device([-5, 10**40, 1 << 64, 7])
     with Recorder(tmp_path / "run.mcap", [device]) as recorder:
-        assert device.said.wait(60)
+        assert device.said.wait(PATIENCE)
     assert not recorder.failed
     assert [packet.device for packet in read_packets(tmp_path / "run.mcap").packets] == [0, 2**64 - 1, 2**64 - 1, 7]
 
@@ -199,7 +200,7 @@ def test_what_was_recorded_survives_the_end_of_the_command(tmp_path, number):
                 said += line
             wait_for(lambda: sum(file.stat().st_size for file in tmp_path.iterdir()), "a chunk is in the file")
             process.send_signal(number)
-            said += process.communicate(timeout=120)[1]
+            said += process.communicate(timeout=PATIENCE)[1]
     (file,) = tmp_path.iterdir()
     assert NAME.fullmatch(file.name) and file.name.encode() in said
     if number == signal.SIGINT:
@@ -218,7 +219,7 @@ def test_what_was_recorded_survives_the_end_of_the_command(tmp_path, number):
 def recording(tmp_path):
     device = Device()
     with Recorder(tmp_path / "run.mcap", [device]):
-        assert device.said.wait(60)
+        assert device.said.wait(PATIENCE)
     return tmp_path / "run.mcap"
 
 
@@ -267,7 +268,7 @@ def test_a_damaged_recording_of_an_experiment_is_neither_evaluated_nor_recorded_
         device = Device()
         facts = {"finished": True, "commands": [command.line for command in run.commands]}
         with Recorder(tmp_path / f"{run.name}.mcap", [device], facts):
-            assert device.said.wait(60)
+            assert device.said.wait(PATIENCE)
     file = tmp_path / f"{experiment.runs[0].name}.mcap"
     file.write_bytes(bad := file.read_bytes().replace(what, what.swapcase(), 1))
     with pytest.raises(InputError, match=r"byte \d+.*damaged.*; move it away, and --resume records that run again"):
@@ -281,7 +282,7 @@ def test_a_run_whose_recording_could_not_be_ended_is_told(tmp_path, monkeypatch)
     monkeypatch.setattr(experiment_runs, "connect", lambda *_, **__: contextlib.nullcontext())
     for name in ("_wait_for_sample", "_check_start"):
         monkeypatch.setattr(experiment_runs, name, lambda *_: None)
-    monkeypatch.setattr(experiment_runs, "_wait_for_devices", lambda *_: device.said.wait(60))
+    monkeypatch.setattr(experiment_runs, "_wait_for_devices", lambda *_: device.said.wait(PATIENCE))
     monkeypatch.setattr(experiment_runs, "move", lambda *_, **__: None)
     monkeypatch.setattr(experiment_runs.LabBench, "sources", lambda self: [device])
     fill_the_disk(monkeypatch, 1)  # the packets can be written, the end cannot

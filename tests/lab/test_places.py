@@ -15,6 +15,7 @@ from armwright.lab.stand import Stand
 from armwright.lab.virtual_sensors import VirtualNetFt
 from armwright.lab.wire import netft, rtde
 from support.lab import PORTS, address, ask, call, dial, read_packet, wait_for
+from support.patience import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def crowded():
 def listener(stand, count=0):
     """A client of the force sensor that has had its first record."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sock.settimeout(30)
+    sock.settimeout(PATIENCE)
     sock.connect((stand.host, stand.ft.rdt_port))
     sock.send(netft.request(netft.START_REALTIME, count))
     assert len(sock.recv(100)) == netft.RECORD.size
@@ -67,7 +68,7 @@ def test_a_ninth_listener_gets_the_place_of_the_one_that_asked_longest_ago(no_li
         for sock in eight:
             drain(sock)
         for sock in (eight[0], *eight[2:]):
-            sock.settimeout(30)
+            sock.settimeout(PATIENCE)
             assert sock.recv(100)
         with pytest.raises(BlockingIOError):
             eight[1].recv(100)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 
 import numpy as np
@@ -124,3 +125,12 @@ def test_a_batch_beyond_all_addresses_is_told_in_the_same_way():
     shape = re.escape(str((rows, 4, 4)))
     with pytest.raises(aw.InputError, match=rf"fk: not enough memory \(.* TiB .*{shape}\); split the batch"):
         aw.fk(UR5, np.broadcast_to(Q, (rows, 6)))
+
+
+def test_a_name_that_two_modules_use_blames_nobody():
+    import armwright.dynamics.methods  # noqa: F401 - its `Method` is a class, that of `ik` a choice of texts
+
+    for name in ("armwright.dynamics.methods", "armwright.kinematics.inverse"):
+        sys.modules[name] = sys.modules.pop(name)  # as if imported in this order, which other tests decide
+    with pytest.raises(aw.InputError, match="ik: not enough memory"):
+        aw.ik(UR5, np.broadcast_to(np.eye(4), (ROWS, 4, 4)), method="auto")

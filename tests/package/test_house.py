@@ -6,26 +6,20 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from functools import cache
 from importlib import import_module
 from inspect import unwrap
-from pathlib import Path
 from types import FunctionType
 
 import pytest
 
 from support.places import ROOT
+from support.syntax_trees import nodes, syntax
 
 FOLDERS = ("src", "tests", "examples", "docs")
 FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py*") if path.suffix in (".py", ".pyi"))
 SOURCES = [path for path in FILES if path.is_relative_to(ROOT / "src") and path.suffix == ".py"]
 LONGEST = 480  # lines: a file holds one idea
 TABLES = {"test_catalogue.py", "test_urdf_defects.py"}  # long lists of cases, one after the other
-
-
-@cache
-def syntax(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def name(path):
@@ -55,7 +49,7 @@ def test_no_text_is_read_or_written_in_the_encoding_of_the_machine():
         f"{name(path)}:{call.lineno}"
         for path in FILES
         if loose.search(path.read_text(encoding="utf-8"))
-        for call in ast.walk(syntax(path))
+        for call in nodes(path)
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
         and call.func.attr in ("read_text", "write_text")
@@ -92,7 +86,7 @@ def test_nothing_of_ours_is_evaluated_or_unpickled():
     """No eval, exec or pickle.loads in the package; numbers and names come through readers that check them."""
     found = []
     for path in SOURCES:
-        for node in ast.walk(syntax(path)):
+        for node in nodes(path):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
                 if called in ("eval", "pickle.loads", "pickle.load", "yaml.load", "marshal.loads"):
@@ -163,7 +157,7 @@ def test_every_file_has_a_name_of_its_own():
 def classes_of_several_files():
     homes = defaultdict(set)
     for path in SOURCES:
-        for node in ast.walk(syntax(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 homes[node.name].add(place(path))
     return {word: sorted(found) for word, found in homes.items() if len(found) > 1 and word not in PER_FORMAT}
@@ -214,7 +208,7 @@ def test_few_names_of_constants_recur():
 def long_signatures():
     found = set()
     for path in SOURCES:
-        for node in ast.walk(syntax(path)):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 words = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                 if sum(word.arg not in ("self", "cls") for word in words) > MOST_PARAMETERS:
@@ -272,7 +266,7 @@ def bare_any(node):
 
 
 def functions(path):
-    return (node for node in ast.walk(syntax(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (node for node in nodes(path) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def test_few_signatures_say_any():

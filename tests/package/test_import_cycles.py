@@ -8,11 +8,13 @@ that does the work and hands over to it in a single statement.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from support.places import ROOT
+from support.syntax_trees import nodes
 
 SOURCE = ROOT / "src" / "armwright"
 UNDER_WAY = {"armwright.exploration"}  # runs and what they are made of know one another by type
@@ -36,18 +38,18 @@ def is_thin(node: ast.AST) -> bool:
     return len(rest) == 1 < len(body)
 
 
-def imports(tree: ast.Module, package: str, known: set[str]) -> set[str]:
-    """Modules of `known` that a module in `package` imports anywhere but in thin methods."""
+def imports(parts: Sequence[ast.AST], package: str, known: set[str]) -> set[str]:
+    """Modules of `known` that a module in `package`, of these nodes, imports anywhere but in thin methods."""
     left_out = {
         id(line)
-        for kind in ast.walk(tree)
+        for kind in parts
         if isinstance(kind, ast.ClassDef)
         for method in kind.body
         if is_thin(method)
         for line in method.body
     }
     found = set()
-    for node in ast.walk(tree):
+    for node in parts:
         if id(node) in left_out:
             continue
         if isinstance(node, ast.Import):
@@ -68,7 +70,7 @@ def graph_of(source: Path) -> dict[str, set[str]]:
         files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return {
         name: imports(
-            ast.parse(path.read_text(encoding="utf-8")),
+            nodes(path),
             name if path.stem == "__init__" else name.rpartition(".")[0],
             set(files),
         )

@@ -15,7 +15,6 @@ import re
 import tokenize
 from collections import defaultdict
 from functools import cache
-from pathlib import Path
 
 import pytest
 import typer.main
@@ -24,6 +23,7 @@ import armwright
 from armwright import choices
 from armwright.cli.app import app
 from support.places import ROOT
+from support.syntax_trees import nodes, syntax
 
 SOURCE = ROOT / "src" / "armwright"
 SOURCES = sorted(SOURCE.rglob("*.py"))
@@ -44,11 +44,6 @@ OTHERS_OPTIONS = {"--cov", "--frozen", "--ignore-scripts"}  # of programs that a
 
 # ------------------------------------------------------------------------------------------------- what there is
 @cache
-def syntax(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
 def files() -> set[str]:
     """Return the ends of all paths of the checkout, of files with and without their suffix."""
     inside = [path for folder in ("src", "tests", "docs", "examples", "tools", ".github") for path in [ROOT / folder]]
@@ -65,7 +60,7 @@ def classes() -> dict[str, set[str]]:
     """Return the members of every class: methods, fields, what is set on `self`, and what its bases have."""
     members, bases = defaultdict(set), defaultdict(set)
     for path in SOURCES:
-        for node in ast.walk(syntax(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 bases[node.name] |= {ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases}
                 for part in ast.walk(node):
@@ -90,7 +85,7 @@ def words() -> set[str]:
     found = {*dir(builtins), *FOREIGN}
     for path in SOURCES:
         docs = set()
-        for node in ast.walk(syntax(path)):
+        for node in nodes(path):
             found |= {
                 word for part in ("id", "attr", "arg", "name") if isinstance(word := getattr(node, part, None), str)
             }
@@ -177,7 +172,7 @@ def resolves(value, names) -> bool:
 def texts_of(path):
     """Yield docstrings and comments of a source file, each with its line."""
     text = path.read_text(encoding="utf-8")
-    for node in ast.walk(syntax(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.lineno, node.value.value
     for token in tokenize.generate_tokens(io.StringIO(text).readline) if re.search("#.*`", text) else ():

@@ -15,6 +15,7 @@ import pytest
 
 from armwright.errors import ArmwrightError
 from armwright.files import free_name, inputs_protected, read_regular, replacing, take_place, write_file
+from support.patience import PATIENCE
 from support.places import ROOT
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links, users and permissions of POSIX")
@@ -114,7 +115,7 @@ def test_pipes_and_devices_are_written_and_never_replaced(tmp_path: Path) -> Non
     listener = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
     listener.start()
     write_file(pipe, "through")
-    listener.join(60.0)
+    listener.join(PATIENCE)
     assert heard == [b"through"] and stat.S_ISFIFO(pipe.stat().st_mode)
     write_file("/dev/null", "nothing")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
@@ -166,7 +167,7 @@ def test_a_killed_writer_leaves_the_older_file(tmp_path: Path) -> None:
         "with replacing(sys.argv[1]) as draft:\n"
         "    draft.write_text('half', encoding='utf-8')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(file)], timeout=120)
+    subprocess.run([sys.executable, "-c", code, str(file)], timeout=PATIENCE)
     assert file.read_text(encoding="utf-8") == "old"
 
 

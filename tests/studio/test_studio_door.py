@@ -109,6 +109,20 @@ def test_wrong_token_is_shown_out(running, token):
     assert caught.value.rcvd is not None and caught.value.rcvd.code == 4401
 
 
+def test_a_page_that_was_too_late_is_told_so_and_may_come_again(running, monkeypatch):
+    """The page connects again after any end but 4401, so a busy machine costs it a second."""
+    from websockets.sync.client import connect
+
+    own = running.base.rstrip("/")
+    monkeypatch.setattr("armwright.studio.server.TOKEN_PATIENCE", 0.01)
+    socket = connect(own.replace("http", "ws") + "/socket", origin=own)
+    with socket, pytest.raises(ConnectionClosed) as caught:
+        socket.recv(timeout=PATIENCE)
+    assert caught.value.rcvd is not None and caught.value.rcvd.code == 4408
+    monkeypatch.undo()
+    Page(running).close()
+
+
 def test_first_message_must_be_the_token(running):
     from websockets.sync.client import connect
 

@@ -24,9 +24,8 @@ from armwright.studio.live_recording import LiveRecording
 from armwright.studio.pulled_arm import Choice, PulledArm, posture
 from armwright.studio.recordings_folder import kept_in, new_name, remove_file
 from armwright.studio.shelf import MOST_ITEMS, PlacesReserved, Shelf, ShelfItem
+from support.patience import PATIENCE
 from support.studio import Page, running_studio, started_studio, upload
-
-GUARD = 120.0  # [s] after which something that never comes is a failure
 
 
 def recording_page(running):
@@ -71,7 +70,7 @@ def folder(tmp_path):
 def test_rows_are_on_disk_while_the_recording_runs(folder):
     with running_studio(recordings=folder) as running:
         page = recording_page(running)
-        end = time.monotonic() + GUARD
+        end = time.monotonic() + PATIENCE
         while rows_in(folder) < 60 and time.monotonic() < end:
             next_frame(page)
         assert rows_in(folder) >= 60 and page.ask("watch", live=True)["ok"]["live"]["recording"]
@@ -158,11 +157,11 @@ def test_the_end_of_the_studio_ends_a_recording_whole(folder):
 def test_after_kill_9_the_next_studio_offers_the_recording(folder):
     with started_studio(folder) as (process, running):
         page = recording_page(running)
-        end = time.monotonic() + GUARD
+        end = time.monotonic() + PATIENCE
         while rows_in(folder) < 60 and time.monotonic() < end:
             next_frame(page)
         process.kill()
-        process.wait(GUARD)
+        process.wait(PATIENCE)
     on_disk = rows_in(folder)
     with running_studio(recordings=folder) as running:
         page = Page(running)
@@ -194,7 +193,7 @@ def test_what_another_studio_records_is_neither_cut_short_nor_removed(folder):
     running = LiveRecording(folder, plant, lambda kept: None)
     for _ in range(100):
         running.add(plant)
-    end = time.monotonic() + GUARD
+    end = time.monotonic() + PATIENCE
     while rows_in(folder) < 20 and time.monotonic() < end:
         time.sleep(0.01)
     (kept,) = kept_in(folder)
@@ -202,7 +201,7 @@ def test_what_another_studio_records_is_neither_cut_short_nor_removed(folder):
     with pytest.raises(InputError, match="is being recorded"):
         remove_file(kept.path)
     running.end("stopped")
-    assert running.done.result(GUARD).rows == 20
+    assert running.done.result(PATIENCE).rows == 20
     remove_file(kept.path)
     assert list(folder.iterdir()) == []
 

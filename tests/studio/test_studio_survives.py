@@ -20,9 +20,8 @@ from armwright.errors import ArmwrightError
 from armwright.studio.live_arm import LiveArm
 from armwright.studio.live_recording import RECORDED_TICKS
 from armwright.studio.pulled_arm import PULL_RATE
+from support.patience import PATIENCE
 from support.studio import Page, running_studio
-
-GUARD = 120.0  # [s] after which something that never comes is a failure
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,7 @@ def ticks_on(arm):
     before = arm.ticks
     arm.watched(True)
     while arm.ticks <= before:
-        arm.order(lambda: None).result(GUARD)
+        arm.order(lambda: None).result(PATIENCE)
 
 
 def test_orders_that_were_cancelled_end_nothing(arm):
@@ -55,7 +54,7 @@ def test_orders_that_were_cancelled_end_nothing(arm):
         if k % 2:
             future.cancel()
         try:
-            future.result(GUARD)
+            future.result(PATIENCE)
         except CancelledError:
             assert k not in done
     assert set(range(0, 200, 2)) <= set(done)
@@ -64,27 +63,27 @@ def test_orders_that_were_cancelled_end_nothing(arm):
 
 def test_a_defect_in_an_order_is_told_to_whoever_gave_it(arm):
     with pytest.raises(ZeroDivisionError):
-        arm.order(lambda: 1 / 0).result(GUARD)
+        arm.order(lambda: 1 / 0).result(PATIENCE)
     ticks_on(arm)
 
 
 def test_a_defect_in_a_tick_is_told_and_a_reset_goes_on(arm, monkeypatch):
-    arm.order(lambda: monkeypatch.setattr(arm, "_listen", lambda: 1 / 0)).result(GUARD)
+    arm.order(lambda: monkeypatch.setattr(arm, "_listen", lambda: 1 / 0)).result(PATIENCE)
     arm.watched(True)
     while not arm.error:
-        arm.order(lambda: None).result(GUARD)
+        arm.order(lambda: None).result(PATIENCE)
     assert "ZeroDivisionError" in arm.error and arm.told == [arm.error]  # once, not with every pass
-    arm.order(monkeypatch.undo).result(GUARD)
-    arm.order(arm.reset).result(GUARD)
+    arm.order(monkeypatch.undo).result(PATIENCE)
+    arm.order(arm.reset).result(PATIENCE)
     assert arm.error == ""
     ticks_on(arm)
 
 
 def test_a_frame_that_cannot_be_published_is_told_and_the_arm_goes_on(arm, monkeypatch):
-    arm.order(lambda: monkeypatch.setattr(arm, "_publish", lambda frame: 1 / 0)).result(GUARD)
+    arm.order(lambda: monkeypatch.setattr(arm, "_publish", lambda frame: 1 / 0)).result(PATIENCE)
     arm.watched(True)
     while not arm.told:
-        arm.order(lambda: None).result(GUARD)
+        arm.order(lambda: None).result(PATIENCE)
     ticks_on(arm)
     assert len(arm.told) == 1 and "ZeroDivisionError" in arm.told[0] and not arm.error
 
@@ -95,10 +94,10 @@ def test_orders_to_a_simulation_that_has_ended_fail_at_once(arm):
         raise SystemExit
 
     with pytest.raises(SystemExit):
-        arm.order(leave).result(GUARD)
+        arm.order(leave).result(PATIENCE)
     for _ in range(3):
         with pytest.raises(ArmwrightError, match="start the studio again"):
-            arm.order(lambda: None).result(GUARD)
+            arm.order(lambda: None).result(PATIENCE)
 
 
 ORDERS = (

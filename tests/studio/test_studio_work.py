@@ -27,11 +27,10 @@ from armwright.errors import ArmwrightError, InputError
 from armwright.studio.jobs import MOST_STUDIO_JOBS, Jobs
 from armwright.studio.long_work import MOST_STUDIO_JOINTS, MOST_STUDIO_SHAPES, check_size, run_a_program
 from armwright.studio.work_process import WorkCancelledError, WorkProcess
+from support.patience import PATIENCE
 from support.places import TESTS
 from support.studio import Page, running_studio, started_studio, upload
 from support.studio_work import add_up, busy_for_ever, chatter, devour, die, never_open, refuse, stumble
-
-GUARD = 120.0  # [s] after which something that never comes is a failure
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +53,7 @@ def jobs(told):
 
 
 def until(told, state):
-    while (message := told.get(timeout=GUARD))["state"] != state:
+    while (message := told.get(timeout=PATIENCE))["state"] != state:
         pass
     return message
 
@@ -62,7 +61,7 @@ def until(told, state):
 def run_apart(work):
     """Run a coroutine in a thread of its own: a browser's driver may have a loop running in this one."""
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(lambda: asyncio.run(work())).result(GUARD)
+        return pool.submit(lambda: asyncio.run(work())).result(PATIENCE)
 
 
 class Line:
@@ -70,12 +69,12 @@ class Line:
 
     def __init__(self):
         self.door = socket.create_server(("127.0.0.1", 0))
-        self.door.settimeout(GUARD)
+        self.door.settimeout(PATIENCE)
         self.port = self.door.getsockname()[1]
 
     def opened(self):
         self.line, _ = self.door.accept()
-        self.line.settimeout(GUARD)
+        self.line.settimeout(PATIENCE)
         return self
 
     def ended(self):
@@ -87,7 +86,7 @@ class Line:
 
 def test_a_job_reports_its_progress_and_its_result(jobs, told):
     number = jobs.start("sum", add_up, {"numbers": [1, 2]}, lambda result: {"double": 2 * result["sum"]})
-    said = [told.get(timeout=GUARD) for _ in range(3)]
+    said = [told.get(timeout=PATIENCE) for _ in range(3)]
     assert [message["state"] for message in said] == ["running", "running", "done"]
     assert [message["job"] for message in said] == [number] * 3 and said[1]["text"] == "half"
     assert said[2]["result"] == {"double": 6}
@@ -104,7 +103,7 @@ def test_a_job_that_fails_says_why_and_the_next_one_runs(jobs, told, task, why):
     ended = threading.Event()
     jobs.start("wrong", task, {}, ended=ended.set)
     assert why in until(told, "failed")["error"]
-    assert ended.wait(GUARD)
+    assert ended.wait(PATIENCE)
     jobs.start("sum", add_up, {"numbers": [1, 2]})
     assert until(told, "done")["result"] == {"sum": 3}
 
@@ -169,7 +168,7 @@ def test_awaited_work_can_be_cancelled_and_is_told_to_whoever_waits(jobs, told):
 
     async def both():
         running = asyncio.create_task(jobs.run("endless", busy_for_ever, {"port": line.port}, 1e6))
-        number = (await asyncio.to_thread(told.get, timeout=GUARD))["job"]
+        number = (await asyncio.to_thread(told.get, timeout=PATIENCE))["job"]
         await asyncio.to_thread(line.opened)
         jobs.cancel(number)
         await running
@@ -231,7 +230,7 @@ def test_what_is_too_large_is_refused_with_the_limit_and_pages_are_answered_mean
         page.until("job", state="running")
         assert page.ask("look", q=[0.1, 0.2])["ok"]
         assert page.ask("goal", q=[0.1, 0.2])["ok"] == {}
-        thread.join(GUARD)
+        thread.join(PATIENCE)
         status, said = refused[0]
         assert status == 200 and "120 joints" in said["error"] and f"at most {MOST_STUDIO_JOINTS}" in said["error"]
         assert "command line" in said["error"] and "/tmp" not in said["error"]
@@ -261,7 +260,7 @@ def test_an_upload_can_be_cancelled(monkeypatch):
         thread.start()
         job = page.until("job", state="running", text="busy")["job"]
         assert page.ask("cancel", job=job)["ok"] == {}
-        thread.join(GUARD)
+        thread.join(PATIENCE)
         assert said == [(200, {"error": "cancelled"})] and running.studio.robot.name == "planar2"
         page.close()
 
@@ -275,5 +274,5 @@ def test_a_signal_ends_a_studio_at_work(tmp_path, number):
         page.ask("explore", reactions=["stop"], observers=[], duration=600, world="layout-a")
         page.until("job", state="running")
         process.send_signal(number)
-        rest, _ = process.communicate(timeout=GUARD)
+        rest, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0 and rest == ""

@@ -22,6 +22,7 @@ OPTIONS = (
     "--disable-gpu",  # pages are put together in software, too: several times quicker without a graphics card
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    "--disable-gpu-watchdog",  # it ends what draws when that was slow, and takes all pictures in space with it
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",

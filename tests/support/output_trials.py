@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import itertools
 import json
 import os
 import resource
@@ -142,11 +141,11 @@ def main(folder: Path, most: int, names: list[str]) -> None:
         with no_room():
             ended = run(argv)
         tell("no room", ended)
-        for at in itertools.count(1):
+        for at in range(1, most + 1):
             interrupter.at, interrupter.seen = at, 0
             ended = run(argv)
             interrupter.at = 0
-            if interrupter.seen < at or at > most:
+            if interrupter.seen < at:
                 break
             tell(f"interrupt {at}", ended)
 

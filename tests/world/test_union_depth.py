@@ -70,7 +70,7 @@ def test_no_free_point_is_nearer_and_the_exit_is_on_the_surface(part):
         rng = np.random.default_rng([24, number])
         shapes = tuple(random_shape(rng, f"s{k}", kinds, side, 0.3) for k in range(count))
         large = union_of(shapes).grown
-        X = points_in(rng, shapes, 40, side + 0.15)
+        X = points_in(rng, shapes, 25, side + 0.15)
         depth, normal, _ = exits(shapes, X)
         assert (depth > 0.0).all()
         leaving = X + (depth + WELD)[:, None] * normal

@@ -8,6 +8,8 @@ from armwright.lab.recorder import Recorder
 from armwright.lab.replay_devices import Replay
 from armwright.lab.robot_link import RobotLink, RobotSample, connect
 from armwright.lab.stand import Stand
+from armwright.lab.touch_record import Touched
+from armwright.lab.virtual_controller import VirtualController, VirtualTruth
 from armwright.packages import former_names
 
 __all__ = [
@@ -18,6 +20,9 @@ __all__ = [
     "RobotLink",
     "RobotSample",
     "Stand",
+    "Touched",
+    "VirtualController",
+    "VirtualTruth",
     "align",
     "connect",
     "read_packets",

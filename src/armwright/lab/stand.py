@@ -156,6 +156,7 @@ class Stand:
         controller: behind the ports. ports: name → number. clock: the pace. network: the sockets. faults: injected.
         gaps: publications that came more than two periods after the last.
         sensors: called every tick with its number and what sensors feel. closers: called at the end.
+        witnesses: called every tick after the arm has moved; they look at the truth and change nothing.
     """
 
     def __init__(
@@ -211,6 +212,7 @@ class Stand:
         self.network = Network(self.controller.lock)
         self.sensors: list[Callable[[int, FeltWrench], None]] = []
         self.closers: list[Callable[[], None]] = []
+        self.witnesses: list[Callable[[], None]] = []
         self.gaps, self._published = 0, math.inf
         self._values: Outputs | None = None  # of the last publication
         self._stall_at = round(STALL_AT / CONTROLLER_TICK)
@@ -260,6 +262,8 @@ class Stand:
         with c.lock:
             begun = time.perf_counter()
             c.tick()
+            for witness in self.witnesses:
+                witness()
             if self.faults.stall and c.ticks == self._stall_at:
                 self.clock.stall(self.faults.stall)
             due = c.ticks % c.ticks_per_publication == 0

@@ -214,7 +214,8 @@ async def _open(studio: Studio, kind: str, file: Path) -> dict[str, Any]:
 OPEN_WORLD_SECONDS = 60.0  # [s] that reading a world may take
 MOST_PAGES = 32
 TOKEN_PATIENCE = 5.0  # [s] within which a page has to send its token
-WRONG_TOKEN, TOO_MANY = 4401, 4429
+WRONG_TOKEN, TOO_LATE, TOO_MANY = 4401, 4408, 4429
+"""Why a line is closed. A page that was too late, on a busy machine, tries again; one with a wrong token does not."""
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self' {socket}; "
@@ -363,12 +364,16 @@ async def serve_page(studio: Studio, connection: WebSocket) -> None:
             raw = await connection.receive_text()
         _, ident, fields = read_message(raw, {"hello": record({"token": text(200)})})
         role = studio.role(fields["token"])
-    except (InputError, TimeoutError, WebSocketDisconnect, KeyError):
+    except TimeoutError:
+        await _turn_away(connection, TOO_LATE, "no token came in time")
+        return
+    except (InputError, WebSocketDisconnect, KeyError):
         ident, role = 0, None
-    if role is None or len(studio.hub.clients) >= MOST_PAGES:
-        reason = "wrong or missing token" if role is None else "too many pages are open"
-        with contextlib.suppress(RuntimeError, WebSocketDisconnect):
-            await connection.close(WRONG_TOKEN if role is None else TOO_MANY, reason)
+    if role is None:
+        await _turn_away(connection, WRONG_TOKEN, "wrong or missing token")
+        return
+    if len(studio.hub.clients) >= MOST_PAGES:
+        await _turn_away(connection, TOO_MANY, "too many pages are open")
         return
     client = Client(connection, role == "owner")
     client.tell({"re": ident, "ok": studio.greeting(role)})
@@ -384,6 +389,11 @@ async def serve_page(studio: Studio, connection: WebSocket) -> None:
             studio.arm.order(studio.arm.let_go)
         with contextlib.suppress(RuntimeError, WebSocketDisconnect):
             await connection.close(1000)
+
+
+async def _turn_away(connection: WebSocket, code: int, reason: str) -> None:
+    with contextlib.suppress(RuntimeError, WebSocketDisconnect):
+        await connection.close(code, reason)
 
 
 async def _first_to_end(work: Awaitable[None]) -> None:
