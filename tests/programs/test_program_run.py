@@ -324,3 +324,15 @@ def test_the_way_back_over_the_same_line_is_not_taken_for_being_late():
     off = outcome.motors.deviation
     assert outcome.feasible and off.position.max() < 1e-3
     assert off.behind.max() < 1e-3
+
+
+def test_curves_of_margins_are_those_of_the_way():
+    ur5 = aw.load("ur5")
+    run = run_program(ur5, Program((Move("joint", Joints(HOME + 0.4), Fraction(0.5)),), start_q=HOME))
+    stage = program_stage(run, margins=True)
+    ranges, singular = stage.plots[len(program_stage(run).plots) :]
+    q = run.motors.demand.q[1:]
+    np.testing.assert_allclose(ranges.values[1:], 100.0 * (q - ur5.lower) / (ur5.upper - ur5.lower))
+    k = len(q) // 2
+    least = np.linalg.svd(aw.jacobian(ur5, q[k]), compute_uv=False)[-1]
+    assert singular.values[k + 1, 0] == pytest.approx(least) and (singular.values > 0.0).all()

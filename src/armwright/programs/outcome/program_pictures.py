@@ -293,17 +293,30 @@ def reactions(outcome: ProgramRun) -> Figure:
     return figure
 
 
+def range_shares(outcome: ProgramRun) -> Array:
+    """Return (T, n) where every joint stands in its range as asked, 0 and 1 being its stops; NaN for endless joints."""
+    limits = [joint.limits for joint in outcome.robot.joints]
+    low, high = (np.array([getattr(one, name) for one in limits], dtype=np.float64) for name in ("lower", "upper"))
+    known = np.isfinite(low) & np.isfinite(high) & (high > low)
+    shares = (outcome.motors.demand.q[1:] - np.where(known, low, 0.0)) / np.where(known, high - low, 1.0)
+    return np.where(known, shares, np.nan)
+
+
+def tool_margin(outcome: ProgramRun) -> Array:
+    """Return (T, 1) the smallest singular value of the Jacobian at the tool as asked."""
+    return smallest_singular_value(with_program_tool(outcome), outcome.motors.demand.q[1:])[:, None]
+
+
 def joint_range(outcome: ProgramRun) -> Figure:
     """Draw where every joint stands in its range as asked, 0 and 100 % being its stops; endless joints are left out."""
     run = outcome.motors
     figure = _figure(3.0)
     axes = figure.subplots()
     some = _every(run.demand.cycles)
+    shares = 100.0 * range_shares(outcome)
     for j, joint in enumerate(outcome.robot.joints):
-        low, high = joint.limits.lower, joint.limits.upper
-        if np.isfinite(low) and np.isfinite(high) and high > low:
-            use = 100.0 * (run.demand.q[1:, j] - low) / (high - low)
-            axes.plot(run.time[some], use[some], color=COLOURS[j % len(COLOURS)], label=joint.name)
+        if np.isfinite(shares[:, j]).all():
+            axes.plot(run.time[some], shares[some, j], color=COLOURS[j % len(COLOURS)], label=joint.name)
     for stop in (0.0, 100.0):
         axes.axhline(stop, color=LIMIT, lw=0.9)
     axes.set_xlabel("time [s]")
@@ -323,7 +336,7 @@ def singularity_margin(outcome: ProgramRun) -> Figure:
     figure = _figure(2.6)
     axes = figure.subplots()
     some = _every(run.demand.cycles)
-    value = smallest_singular_value(with_program_tool(outcome), run.demand.q[1:][some])
+    value = tool_margin(outcome)[some, 0]
     time = run.time[some]
     least = int(np.argmin(value))
     axes.plot(time, value, color=WITH)

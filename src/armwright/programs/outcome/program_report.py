@@ -26,7 +26,14 @@ from armwright.programs.outcome.program_findings import (
     worst_of,
 )
 from armwright.programs.outcome.program_listing import listing_of
-from armwright.programs.outcome.program_pictures import drive_word, png, views_of, with_program_tool
+from armwright.programs.outcome.program_pictures import (
+    drive_word,
+    png,
+    range_shares,
+    tool_margin,
+    views_of,
+    with_program_tool,
+)
 from armwright.programs.outcome.program_tracking import TRACKING_HEADS, tracking_cells
 from armwright.programs.outcome.program_words import (
     EVENT_HEADS,
@@ -62,8 +69,11 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 
-def program_stage(outcome: ProgramRun, title: str = "", *, text: bool = True) -> ReplayStage:
-    """Return what a page replays of a program: what the arm does, its motors, where they cannot follow; its text."""
+def program_stage(outcome: ProgramRun, title: str = "", *, text: bool = True, margins: bool = False) -> ReplayStage:
+    """Return what a page replays of a program: what the arm does, its motors, where they cannot follow; its text.
+
+    With `margins` curves tell the distance from the ends of ranges and from singular postures, where no pictures do.
+    """
     run, robot = outcome.motors, outcome.robot
     names = tuple(joint.name for joint in robot.joints)
     use = 100.0 * np.maximum(outcome.beside.torque_use, outcome.beside.speed_use)
@@ -76,6 +86,11 @@ def program_stage(outcome: ProgramRun, title: str = "", *, text: bool = True) ->
     ]
     if outcome.weighed:
         plots.append(Curves(f"{what} torques", "N·m", names, _first(run.torque)))
+    if margins:
+        plots += [
+            Curves("place in the joints' ranges", "%", names, _first(100.0 * range_shares(outcome))),
+            Curves("distance from singularities", "m, rad", ("smallest singular value",), _first(tool_margin(outcome))),
+        ]
     largest = _first(use.max(axis=1))
     return ReplayStage(
         with_program_tool(outcome),
