@@ -73,6 +73,18 @@ ROUTINES = [
     ("by reference", "n=1\nsub(n)\n" + x("n"), "DEF sub(a:OUT)\nINT a\na=5\nEND\n", [5]),
     ("function", x("twice(4)"), "DEFFCT INT twice(a:IN)\nINT a\nRETURN 2*a\nENDFCT\n", [8]),
     ("own variables", "n=1\nsub()\n" + x("n"), f"DEF sub()\nINT n\nn=5\n{x('n')}END\n", [5, 1]),
+    (
+        "an array of the caller's size",
+        "INT b[2,2]\nb[1,2]=3\nb[2,1]=4\n" + x("both(b[,])"),
+        "DEFFCT INT both(q:OUT)\nINT q[,]\nRETURN q[1,2]+q[2,1]\nENDFCT\n",
+        [7],
+    ),
+    (
+        "an item of the caller's array",
+        "INT b[3]\nset(b[])\n" + x("b[2]"),
+        "DEF set(q:OUT)\nDECL INT q[]\nq[2]=6\nEND\n",
+        [6],
+    ),
     ("return", "sub()\n", f"DEF sub()\n{x('1')}RETURN\n{x('2')}END\n", [1]),
 ]
 

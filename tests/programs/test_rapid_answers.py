@@ -88,6 +88,9 @@ ANSWERS = [
     ("base 16", x("0x10"), "", [16]),
     ("displacement", "PDispSet [[10,0,0],[1,0,0,0]]; " + x("1") + "PDispOff; " + x("1"), "", [11, 1]),
     ("late call", '%"sub"+"1"%; CallByVar "sub",1;', f"PROC sub1() {x('8')} ENDPROC", [8, 8]),
+    ("a text becomes a number", f'IF StrToVal("12.5", n) THEN {x("n")} ENDIF', "VAR num n;", [12.5]),
+    ("an empty text is no number", f'IF StrToVal("", n) THEN {x("n")} ELSE {x("1")} ENDIF', "VAR num n:=9;", [1]),
+    ("it waits for the arm", x("1") + "WaitRob \\InPos; " + x("2"), "", [1, 2]),
     ("last target", x("5") + "q:=CRobT(); MoveL Offs(q,1,0,0), v100, fine, tool0;", "VAR robtarget q;", [5, 6]),
     (
         "search ends at its target",

@@ -257,10 +257,10 @@ def program(
     try:
         with progress(f"{file.name} on {arm.name}", json) as bar:
             tell: Callable[[float], Any] = bar or (lambda _: None)
-            told = reading.said()
+            options = run_options(arm, cycles, mounting)
+            told = {**reading.said(), "robot": arm, "start_q": options["start_q"]}
             text = read_program(file, reading.language, **told)
             tell(0.05)
-            options = run_options(arm, cycles, mounting)
             if reading.branches == "all":
                 run = partial(run_program, arm, cycle=cycles.cycle, **options)
                 branches = branch_rows(file, reading.language, told, reading, run)

@@ -48,8 +48,9 @@ def compare_programs(
     if out is not None and (out.suffix.lower() not in (".html", ".htm") or not out.parent.is_dir()):
         fail(f"{out}: expected a name that ends in .html, in a folder that exists")
     options = run_options(arm, cycles, mounting)
+    told = {**reading.said(), "robot": arm, "start_q": options["start_q"]}
     runs = [
-        run_program(arm, read_program(file, reading.language, **reading.said()), cycles.cycle, **options)
+        run_program(arm, read_program(file, reading.language, **told), cycles.cycle, **options)
         for file in (before, after)
     ]
     found = compare_versions(*runs)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from armwright.robot.model import Robot
+    from armwright.types import Array
 
 GCODE_ONLY = ("dialect", "part", "tool_axis", "machine_home", "machine_frame")
 ANY_CODE = (*SEVERAL, *choices.LANGUAGES["g-code"].suffixes)  # files that may be cp1252
@@ -97,6 +98,8 @@ def read_program(
     spin: float = 0.0,
     machine_home: Sequence[float] | None = None,
     machine_frame: ArrayLike | None = None,
+    robot: Robot | None = None,
+    start_q: ArrayLike | None = None,
 ) -> Program:
     """Read a robot program.
 
@@ -123,6 +126,9 @@ def read_program(
         spin: turn of the tool about that axis [rad].
         machine_home: (3,) [m] where G28 leads, in the machine's axes; such a move is a gap if omitted.
         machine_frame: (4, 4) the machine's axes in the arm's base, for G53; such a move is a gap if omitted.
+        robot: the arm; with it RAPID and KRL programs know the place of their tool after a move to joints (CRobT,
+            $POS_ACT, targets that leave coordinates out), as planned and not as measured.
+        start_q: (n,) where its joints stand at first [rad]; a program that asks for that has a gap if omitted.
 
     Returns:
         The program in SI units, with notes on what was assumed; ``program.reading`` tells how far it was read: moves
@@ -147,6 +153,8 @@ def read_program(
         passes=passes,
         entry=entry,
         more=tuple(Path(path) for path in more),
+        robot=robot,
+        start_q=_start(start_q, robot),
         **gcode_options(dialect, part, tool_axis, spin, machine_home, machine_frame),
     )
     if passes < 1:
@@ -168,7 +176,7 @@ def read_program(
     _check_text(text, file)
     reader = _reader(language, suffix, text, file)
     if not reader.told:
-        if told != ReadOptions():
+        if replace(told, robot=None, start_q=None) != ReadOptions():
             raise InputError(f"read_program: {reader.name} programs take no inputs, definitions, files or entry")
         return replace(reader.read(text, file), text=text)
     if reader.name != "g-code" and any(getattr(told, name) is not None for name in GCODE_ONLY):
@@ -178,6 +186,16 @@ def read_program(
         note = Note(0, "the file is no UTF-8 text: read as cp1252")
         program = replace(program, notes=(note, *program.notes))
     return program
+
+
+def _start(start_q: ArrayLike | None, robot: Robot | None) -> Array | None:
+    if start_q is None:
+        return None
+    q = np.asarray(start_q, dtype=np.float64)
+    if q.ndim != 1 or not np.isfinite(q).all() or (robot is not None and q.size != robot.n):
+        size = "(n,)" if robot is None else f"({robot.n},)"
+        raise InputError(f"start_q: expected {size} finite joint values, got {start_q!r}")
+    return q
 
 
 def _waits(waits: Mapping[str, float]) -> dict[str, float]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from armwright.robot.model import Robot
     from armwright.types import Array
 
 MOST_STATEMENTS = 200_000  # carried out, loops included
@@ -137,6 +138,8 @@ class ReadOptions:
         tool_axis, spin: direction (3,) of the tool's z axis in the part, and its turn about it [rad], for G-code.
         machine_home: (3,) [m] where G28 leads, in the machine's axes.
         machine_frame: (4, 4) the machine's axes in the arm's base, for G53.
+        robot: the arm; what a program asks of where it stands is worked out with it.
+        start_q: (n,) where its joints stand at first.
     """
 
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -159,3 +162,5 @@ class ReadOptions:
     spin: float = 0.0
     machine_home: tuple[float, ...] | None = None
     machine_frame: Array | None = None
+    robot: Robot | None = None
+    start_q: Array | None = None

@@ -199,7 +199,7 @@ def run_a_program(
         place = Path(folder) / file
         place.write_bytes(base64.b64decode(content))
         try:
-            outcome = run_program(robot, read_program(place), override=override, payload=load)
+            outcome = run_program(robot, read_program(place, robot=robot), override=override, payload=load)
         except ArmwrightError as error:  # the user's name of the file, not ours
             raise InputError(str(error).replace(f"{folder}{os.sep}", "")) from None
     progress(0.4, "asks how fast it could be")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError, SimulationError
+from armwright.lab.controller.controller_messages import CANNOT_FOLLOW, COLLISION_FELT, ErrorCodeMessage
 from armwright.lab.controller.controller_states import (
     BRAKED,
     DURATIONS,
@@ -212,10 +213,11 @@ class Controller:
         self.reference = Reference(q, np.zeros(6), np.zeros(6))
         self.motion, self.moving, self.finished = Hold(q), False, None
 
-    def protective_stop(self, why: str) -> None:
-        """Stop for safety."""
+    def protective_stop(self, why: str, code: int = CANNOT_FOLLOW, level: int = 3) -> None:
+        """Stop for safety; clients are told the error's code and level."""
         self.why = why
-        self.handle(ControllerEvent.COLLISION)
+        if self.handle(ControllerEvent.COLLISION):
+            self.say(ErrorCodeMessage(code, 0, level, why))
 
     def halt(self, deceleration: float) -> None:
         """Brake the motion under way; whoever waits for it is not told that it has ended."""
@@ -253,7 +255,7 @@ class Controller:
                 self.handle(ControllerEvent.BREAK)
         if self.state in WATCHED and self.plant.alarm:
             level = float(self.plant.live.outputs["level"][0])
-            self.protective_stop(f"collision, {level:.2f} of the threshold")
+            self.protective_stop(f"collision, {level:.2f} of the threshold", COLLISION_FELT)
         self.ticks += 1
         if self.ticks % self.ticks_per_publication == 0:
             self._kept += 1

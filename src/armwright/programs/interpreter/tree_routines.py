@@ -68,7 +68,7 @@ class TreeRoutines(TreeValues):
             self.frame.cells[key] = self.declared(statement)
         elif statement.kind and known.kind != statement.kind:
             known.kind = statement.kind
-            if not isinstance(known.value, Unknown):
+            if not isinstance(known.value, Unknown | list):
                 known.value = self.fit(known.value, statement.kind, statement.at)
 
     keeps_parameters = False  # a declaration may name the type of a parameter

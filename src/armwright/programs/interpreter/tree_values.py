@@ -71,6 +71,9 @@ class TreeValues:
         """Return the value of one of the language's functions; `NotImplemented` if it has none of this name."""
         raise NotImplementedError
 
+    def lacking(self, node: tree.FunctionCall, said: str) -> None:
+        """Tell of a function that no file has, and forget what it may have changed."""
+
     def known_name(self, key: str) -> Value:
         """Return the value of a name that needs no declaration; `NotImplemented` if there is none."""
         return NotImplemented
@@ -224,6 +227,7 @@ class TreeValues:
             if not self.elsewhere(node.at.key) or (routine := self.routine(node.at.key)) is None:
                 known = [*self.functions, *(key for module in self.modules for key in module.routines)]
                 said = f"function {node.at.text!r} is in none of the files{meant(node.at.key, known)}"
+                self.lacking(node, said)
                 return Unknown(said, (node.at.text,))
         return self.call(routine, node.arguments, node.at)
 

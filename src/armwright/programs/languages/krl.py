@@ -18,6 +18,7 @@ from armwright.programs.interpreter.program_values import RecordValue, Value, Va
 from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.languages.krl_moves import KrlMoves
 from armwright.programs.languages.krl_parser import KrlParser, parse_krl
+from armwright.programs.languages.krl_settings import TABLES
 from armwright.programs.program import Program
 from armwright.programs.reading import ReadOptions
 from armwright.syntax import program_tree as tree
@@ -116,7 +117,7 @@ class KrlReader(KrlMoves):
 
     def remember(self, target: tree.Index) -> None:
         """Keep frames that a program sets by number although their table is in no file."""
-        if target.base.at.key in ("tool_data", "base_data", "load_data") and len(target.indices) == 1:
+        if target.base.at.key in TABLES and len(target.indices) == 1:
             value = self.value(target)
             number = self.value(target.indices[0])
             if isinstance(value, RecordValue) and isinstance(number, int):

@@ -7,6 +7,7 @@ $OV_PRO scales every speed from where it is set.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,10 @@ from armwright.programs.languages.krl_data import (
     load_of,
     numbers_in,
 )
-from armwright.programs.languages.krl_settings import OUTSIDE_CONTROL, QUIET, KrlSettings
+from armwright.programs.languages.krl_settings import OUTSIDE_CONTROL, QUIET, TECHNOLOGY, KrlSettings
+from armwright.programs.languages.krl_values import STANDING
 from armwright.programs.languages.krl_words import BLENDS, MOTION, MOVES, SYSTEM
+from armwright.programs.languages.planned_place import start_degrees
 from armwright.programs.languages.program_draft import DEG, MM, PERCENT, joints_deg, pose_abc
 from armwright.programs.program import (
     Blend,
@@ -51,18 +54,18 @@ from armwright.syntax.program_tree import Argument
 from armwright.syntax.scanner import Token
 from armwright.syntax.tree_parser import meant, near
 
+RECEIVING = ("eki_get", "cread", "sread", "exists_krldlg")
 KINDS: dict[str, MoveKind] = {"ptp": "joint", "lin": "line", "circ": "arc", "spl": "spline"}
-STANDING = ("$axis_act", "$pos_act", "$axis_for", "$pos_for", "$axis_int", "$pos_int")
 
 
 class KrlMoves(KrlSettings):
     """The instructions that move the arm, and the calls that do not."""
 
     def begin(self) -> None:
-        """Begin with an arm that stands nobody knows where."""
+        """Begin with an arm that stands where the user says, or nobody knows where."""
         super().begin()
         self.place_now: dict[str, float] = {}
-        self.posture: dict[str, float] = {}
+        self.stand_at(dict(zip(AXES, start_degrees(self.options), strict=False)))
 
     def instruction(self, at: Token, arguments: tuple[Argument, ...]) -> bool:
         """Carry out an instruction; False if the language has none of this name."""
@@ -81,9 +84,10 @@ class KrlMoves(KrlSettings):
         elif key in OUTSIDE_CONTROL:
             self.notes.gap(at, f"{at.text} lets something outside lead the arm")
             self.lost()
-        elif key.startswith(("eki_get", "cread", "sread")):
-            self.notes.note(at.line, f"{at.text}: what is received is not known beforehand", once=True)
-            self.forget(arguments, "outside")
+        elif key.startswith(RECEIVING):
+            self.received(at, arguments)
+        elif key in TECHNOLOGY:
+            self.technology(at, arguments)
         elif key in QUIET:
             self.notes.note(at.line, f"{at.text} moves nothing and is left out", once=True)
         else:
@@ -97,6 +101,23 @@ class KrlMoves(KrlSettings):
             self.notes.obstacle(f"unknown word; did you mean {near(at.key, MOTION, 0.8)!r}?", at, "PTP, LIN, CIRC")
         super().missing(at)
 
+    def lacking(self, node: tree.FunctionCall, said: str) -> None:
+        """Skip a function that no file has; it may move the arm, and change the variables that it is given."""
+        self.notes.skip(node.at, f"{said}; it may move the arm")
+        self.spoil(node.arguments)
+
+    def received(self, at: Token, arguments: tuple[Argument, ...]) -> None:
+        """Take everything that is received for not known."""
+        self.notes.note(at.line, f"{at.text}: what is received is not known beforehand", once=True)
+        self.forget(arguments, "outside", kinds=None)
+
+    def motion_function(self, key: str, values: list[Value], node: tree.FunctionCall) -> Value:
+        """Return what functions of inline forms give; those that are instructions, too, answer how it went."""
+        if key in OUTSIDE_CONTROL or key in QUIET or key.startswith(RECEIVING):
+            self.instruction(node.at, node.arguments)
+            return Unknown(f"{node.at.text}: what the controller answers is not known", (node.at.text,))
+        return super().motion_function(key, values, node)
+
     def spoil(self, arguments: tuple[Argument, ...]) -> None:
         """Forget the variables that a skipped routine may have set."""
         self.forget(arguments, "a routine that was skipped")
@@ -105,13 +126,22 @@ class KrlMoves(KrlSettings):
         """See the last target in the numbers of a new base or tool."""
         super().after_setting(base, at)
         if base in ("$base", "$tool"):
-            self.place_now = {}
-            if isinstance(self.last, np.ndarray):
-                try:
-                    T = np.linalg.inv(self.base_matrix()) @ self.last @ self.tool_matrix()
-                    self.place_now = {k: float(v) for k, v in frame_record(T).parts.items()}
-                except (UnknownPart, ValueTrouble):
-                    self.place_now = {}
+            self.see_place()
+
+    def see_place(self) -> None:
+        """See the last target as a place in the base and with the tool of now, as far as all three are known."""
+        self.place_now = {}
+        flange = self.led_to()
+        if flange is not None:
+            with contextlib.suppress(UnknownPart, ValueTrouble):
+                T = np.linalg.inv(self.base_matrix()) @ flange @ self.tool_matrix()
+                self.place_now = {k: float(v) for k, v in frame_record(T).parts.items()}
+
+    def stand_at(self, posture: dict[str, float]) -> None:
+        """Remember axes [°] as the last target."""
+        self.posture = posture
+        self.last = RecordValue("e6axis", dict(posture)) if len(posture) == len(AXES) else None
+        self.see_place()
 
     def lost(self) -> None:
         """Forget where the arm stands."""
@@ -288,10 +318,8 @@ class KrlMoves(KrlSettings):
             if missing:
                 raise UnknownPart(Unknown(f"relative to an unknown {', '.join(missing)}", tuple(missing)))
             given = {key: self.posture[key] + angle for key, angle in given.items()}
-        self.posture = {**self.posture, **given}
-        self.place_now = {}
         known = tuple(key in given for key in AXES)
-        self.last = RecordValue("e6axis", dict(self.posture)) if len(self.posture) == len(AXES) else None
+        self.stand_at({**self.posture, **given})
         angles = [given.get(key, 0.0) for key in AXES]
         made: Joints = self.notes.draft.cursor.located(at, joints_deg, angles, known, name)
         return made

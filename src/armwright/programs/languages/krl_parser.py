@@ -211,9 +211,9 @@ class KrlParser(TreeParser):
             name = self.name("a name")
             sizes: list[Node] = []
             if self.accept("["):
-                while not self.accept("]"):
-                    sizes.append(self.expression())
-                    self.accept(",")
+                while not self.accept("]"):  # "[,]" is a parameter's array, which has the caller's size
+                    if not self.accept(","):
+                        sizes.append(self.expression())
             value = self.expression() if self.accept("=") else None
             found.append(tree.Declare(name, kind.key, tuple(sizes), value, shared, kind))
             if not self.accept(","):

@@ -9,6 +9,7 @@ and FDAT_ACT.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from armwright.programs.interpreter.program_values import (
@@ -28,6 +29,7 @@ from armwright.syntax.program_tree import Argument, Node
 from armwright.syntax.scanner import Token
 
 AXIS_NUMBERS = range(1, 7)
+TABLES = ("tool_data", "base_data", "load_data")
 QUIET = frozenset(TO_LINE_END) | frozenset(
     [
         "pulse",
@@ -80,6 +82,15 @@ QUIET = frozenset(TO_LINE_END) | frozenset(
         "rsi_off",
         "rsi_getpublicpar",
         "tm_sub",
+        "rsi_reset",
+        "st_ethernet",
+        "st_axiscorr",
+        "st_pathcorr",
+        "st_newlink",
+        "st_setparam",
+        "st_getparam",
+        "st_off",
+        "st_reset",
         "delay_brake",
         "sys_load",
         "p00",
@@ -92,7 +103,17 @@ QUIET = frozenset(TO_LINE_END) | frozenset(
     ]
 )
 """Instructions and routines of the controller that move nothing. What is not here and in no file may move the arm."""
-OUTSIDE_CONTROL = frozenset(("rsi_on", "rsi_movecorr", "st_movesens", "forcecontrol", "move_emi"))
+TECHNOLOGY = {
+    "h50": "a gripper",
+    "user_grp": "a gripper",
+    "grpg_setstate": "a gripper",
+    "grpg_setstateandcheck": "a gripper",
+    "userspot": "a spot welding gun",
+}
+"""Routines of the maker's gripper and spot packages: outputs, and inputs that are waited for; no axis of the arm."""
+OUTSIDE_CONTROL = frozenset(("rsi_on", "rsi_movecorr", "st_movesens", "forcecontrol", "move_emi")) | frozenset(
+    ("st_on", "st_on1", "st_skipsens")
+)
 INLINE = frozenset(
     [
         "svel_joint",
@@ -160,6 +181,17 @@ class KrlSettings(KrlValues):
             return RecordValue("frame", dict(NULL))
         name = key.upper()
         return Unknown(f"{name} is in $config.dat, which is not among the files; --config or --assume-frames", (name,))
+
+    def _index(self, node: tree.Index) -> Value:
+        name = node.base.at
+        if (
+            isinstance(node.base, tree.Name)
+            and name.key in TABLES
+            and len(node.indices) == 1
+            and self.cell(name) is None
+        ):
+            return self.numbered(name.key, self.value(node.indices[0]), name)
+        return super()._index(node)
 
     def set_tool(self, number: Value, at: Token) -> None:
         """Take a tool by number, with its load."""
@@ -271,6 +303,8 @@ class KrlSettings(KrlValues):
                 self.axis_share("$acc_axis", acc, at)
             if blend is not None:
                 mode = self.active("pdat_act", "apo_mode", at)
+                if mode != "#cdis" and is_number(blend):
+                    blend = min(blend, 100)  # as the maker's own BAS.SRC does
                 self.system["$apo.cdis" if mode == "#cdis" else "$apo.cptp"] = blend
             if speed is not None:
                 self.axis_share("$vel_axis", speed, at)
@@ -372,15 +406,26 @@ class KrlSettings(KrlValues):
         if base in ("$out", "$anout") and not self.goes_on:
             self.halted(at)
 
-    def forget(self, arguments: tuple[Argument, ...], why: str) -> None:
-        """Take the variables that a skipped routine may have set for not known."""
+    def technology(self, at: Token, arguments: tuple[Argument, ...]) -> None:
+        """Leave out a gripper or a gun; it ends the rounding before it unless it is told to work on the way."""
+        first: Node | None = arguments[0].value if arguments else None
+        on_the_way = isinstance(first, tree.Name) and "apo" in first.at.key
+        if not (on_the_way or self.goes_on):
+            self.halted(at)
+        said = f"{at.text} works {TECHNOLOGY[at.key]}, moves no axis of the arm and is left out, with its time"
+        self.notes.note(at.line, said, once=True)
+
+    def forget(
+        self, arguments: tuple[Argument, ...], why: str, kinds: Collection[str] | None = ("int", "real", "bool", "char")
+    ) -> None:
+        """Take the variables that a skipped routine may have set for not known: numbers, or all of them."""
         for argument in arguments:
             node: Node = argument.value
             if not isinstance(node, tree.Name | tree.Index | tree.Member) or self.key_of(node) is not None:
                 continue
             try:
                 place = self.argument_place(node)
-                if place is not None and place.kind in ("int", "real", "bool", "char"):
+                if place is not None and (kinds is None or place.kind in kinds):
                     self.store(place, Unknown(f"{argument.at.text} comes from {why}", (argument.at.text,)), argument.at)
             except (ValueTrouble, Obstacle):
                 continue

@@ -29,6 +29,7 @@ from armwright.programs.interpreter.program_values import (
 )
 from armwright.programs.languages.krl_data import HOME, PARTS, frame_matrix, frame_record
 from armwright.programs.languages.krl_words import LOOK_ALIKE, SYSTEM, SYSTEM_PARTS, VALUES, WITHOUT_EFFECT
+from armwright.programs.languages.planned_place import flange_at
 from armwright.programs.languages.program_draft import DEG
 from armwright.syntax import program_tree as tree
 from armwright.syntax.program_tree import Node
@@ -50,6 +51,8 @@ MATHS: dict[str, Callable[..., Any]] = {
     "ceil": math.ceil,
     "floor": math.floor,
 }
+STANDING = ("$axis_act", "$pos_act", "$axis_for", "$pos_for", "$axis_int", "$pos_int", "$axis_act_meas", "$pos_act_mes")
+"""Variables of the controller that say where the arm is."""
 KNOWN_TYPES = frozenset((*PARTS, "int", "real", "bool", "char", "fdat", "pdat", "ldat"))
 NULL = dict.fromkeys(("x", "y", "z", "a", "b", "c"), 0.0)
 
@@ -187,25 +190,33 @@ class KrlValues(Interpreter):
         whole = self.system.get(first)
         if rest and isinstance(whole, RecordValue):
             return whole.parts.get(rest, Unknown(f"{key.upper()} has no value", (key.upper(),)))
-        if key in ("$axis_act", "$pos_act", "$axis_for", "$pos_for", "$axis_int", "$pos_int"):
-            return self.stands(key, at)
+        if first in STANDING:
+            here = self.stands(first, at)
+            return here.parts[rest] if rest and isinstance(here, RecordValue) and rest in here.parts else here
         return Unknown(f"{key.upper()} is only known while the cell runs", (key.upper(),), OFF.get(base))
 
     def stands(self, key: str, at: Token) -> Value:
         """Return where the arm was led last: planned, not measured."""
         here: Value = Unknown(f"{key.upper()}: where the arm stands is not known", (key.upper(),))
+        flange = self.led_to()
         if key.startswith("$axis") and isinstance(self.last, RecordValue):
             here = self.last
-        elif key.startswith("$pos") and isinstance(self.last, np.ndarray):
+        elif key.startswith("$pos") and flange is not None:
             tool, base = self.system.get("$tool"), self.system.get("$base")
             try:
-                T = np.linalg.inv(np.eye(4) if base is None else frame_matrix(base)) @ self.last
+                T = np.linalg.inv(np.eye(4) if base is None else frame_matrix(base)) @ flange
                 here = frame_record(T @ (np.eye(4) if tool is None else frame_matrix(tool)))
             except UnknownPart:
                 return here
         if not isinstance(here, Unknown):
             self.notes.assume(at.line, f"{key.upper()}: the last target, planned and not measured")
         return here
+
+    def led_to(self) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+        """Return T_base_flange (4, 4) of the last target; where it was axes, as far as the arm is known."""
+        if isinstance(self.last, RecordValue):
+            return flange_at(self.options, [self.last.parts[key] for key in HOME])
+        return self.last if isinstance(self.last, np.ndarray) else None
 
     def known_name(self, key: str) -> Value:
         """Return the home position if no file says another."""

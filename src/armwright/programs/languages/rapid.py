@@ -16,16 +16,17 @@ from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell
 from armwright.programs.interpreter.program_entry import entry_of
 from armwright.programs.interpreter.program_files import Neighbours
 from armwright.programs.interpreter.program_values import Value
-from armwright.programs.languages.rapid_moves import RapidMoves
+from armwright.programs.languages.rapid_moves import PLACES, RapidMoves
 from armwright.programs.languages.rapid_parser import RapidParser, parse_rapid
 from armwright.programs.program import Program
 from armwright.programs.reading import ReadOptions
 from armwright.syntax import program_tree as tree
-from armwright.syntax.program_tree import Module
+from armwright.syntax.program_tree import Module, Routine
 from armwright.syntax.scanner import Token
 from armwright.syntax.tree_parser import near
 
 FLOW = ("return", "exit", "exitcycle", "goto", "raise", "trynext", "retry")
+MAY_MOVE = (*PLACES, "searchl", "searchc", "callbyvar", "%")  # moves, and calls of what the text does not name
 SUFFIXES = (".mod", ".modx", ".prg", ".sys", ".sysx")
 
 
@@ -125,9 +126,15 @@ class RapidReader(RapidMoves):
                 if like and self.routine(at.key) is None:
                     self.notes.note(at.line, f"{at.text}: did you mean {like!r}?")
 
+    def tell_entry(self, routine: Routine) -> None:
+        """Say which of several routines is run."""
+        said = f"of the routines that nobody calls, {routine.at.text} alone moves the arm, and is run"
+        self.notes.assume(routine.at.line, said, "--entry")
+
     def program(self) -> Program:
         """Run the program."""
-        routine = entry_of(self.modules, self.options.entry, Path(self.notes.main.file).stem, ("proc",))
+        name = Path(self.notes.main.file).stem
+        routine = entry_of(self.modules, self.options.entry, name, ("proc",), motion=MAY_MOVE, tell=self.tell_entry)
         if routine is None:
             self.notes.note(1, "there is no routine to run: a file of data or of functions")
             return self.notes.finish("", self.modules)

@@ -21,8 +21,16 @@ QUIET = frozenset(
     # configuration of motion that is no motion
     "singarea actunit deactunit eoffsoff eoffsset eoffson pathresol restopath storepath clearpath "
     "startmove startmoveretry stopmovereset pathrecstart pathrecstop accsetting wzboxdef wzcyldef wzsphdef "
-    "wzdosets wzlimsup wzenable wzdisable wzfree wzhomejointdef triggio triggequip triggint triggcheckio triggrampao "
+    "wzdoset wzlimsup wzenable wzdisable wzfree wzhomejointdef wzlimjointdef "
+    "triggio triggequip triggint triggcheckio triggrampao "
     "triggspeed triggstopproc triggdata mechunitload movesyncdummy stcalib stclose stopen stindgun "
+    # events, cameras, buffers, modules, searches in the program; lengths of paths; records of the tool
+    "acteventbuffer deacteventbuffer aliascamera camflush camsetexposure camsetparameter camstartloadjob "
+    "camwaitloadjob cancelload checkprogref cleariobuff closedir opendir cornerpathwarning iobusstart irmqmessage "
+    "load startload unload waitload pathlengthreset pathlengthstart pathlengthstop resetppmoved resettorquemargin "
+    "rmqemptyqueue rmqsendmessage savecfgdata sendevice setupcyclicbool removecyclicbool removeallcyclicbool "
+    "siconnect siclose sisetcyclic writeblock writevar writevararr testsigndefine testsignreset texttabinstall "
+    "triggdatacopy triggdatareset sttune sttunereset stindgunreset hollowwristreset indreset "
     "reserved gripperopen hand_gripinward hand_gripoutward hand_initialize hand_jogoutward hand_joginward "
     "hand_stop hand_moveto hand_setforce "
     "hand_setmaxspeed readcfgdata writecfgdata warmstart restart stepbwdpath activateevent".lower().split()
@@ -33,6 +41,11 @@ LEFT_OUT = {
     "softdeact": "soft servos",
     "tuneservo": "tuning of the servos",
     "speedrefresh": "a change of speed during a move",
+    "speedlimaxis": "a limit of speed",
+    "speedlimcheckpoint": "a limit of speed",
+    "motionprocessmodeset": "tuning of the servos",
+    "ditheract": "soft servos",
+    "ditherdeact": "soft servos",
     "corrcon": "corrections of the path",
     "corrdiscon": "corrections of the path",
     "corrwrite": "corrections of the path",
@@ -63,6 +76,21 @@ GIVING = {
     "getdataval": "data that are named by a text",
     "readblock": "a sensor's answer",
     "readvar": "a sensor's answer",
+    "rmqgetmessage": "a message",
+    "rmqgetmsgdata": "a message",
+    "rmqgetmsgheader": "a message",
+    "rmqreadwait": "a message",
+    "rmqsendwait": "a message",
+    "rmqfindslot": "who gets a message",
+    "readvararr": "a sensor's answer",
+    "sigetcyclic": "a sensor's answer",
+    "readerrdata": "an error",
+    "gettrapdata": "an interrupt",
+    "iobusstate": "the state of a bus",
+    "bitset": "a bit",
+    "bitclear": "a bit",
+    "waittestandset": "what another task sets",
+    "camgetparameter": "what a camera sees",
     "camgetresult": "what a camera sees",
     "camreqimage": "what a camera sees",
     "camsetprogrammode": "what a camera sees",

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,9 @@ from armwright.syntax import program_tree as tree
 from armwright.syntax.program_tree import Argument, Node
 from armwright.syntax.scanner import Token
 from armwright.types import Array
+
+PLAIN = ("num", "dnum", "string", "bool", "byte", "rawbytes", "")
+"""Types of data that routines give back: counts, measurements, answers. Targets are most often what they lead to."""
 
 
 class RapidSettings(RapidValues):
@@ -57,6 +60,7 @@ class RapidSettings(RapidValues):
             **dict.fromkeys(("set", "reset", "setdo", "setgo", "setao", "invertdo"), self.output),
             **dict.fromkeys(("waitdi", "waitdo", "waitgi", "waitgo", "waitai", "waitao"), self.wait_for),
             "waituntil": self.wait_until,
+            "waitrob": self.wait_rob,
             **dict.fromkeys(("trynext", "retry"), self.outside_handler),
             **dict.fromkeys(("stop", "stopmove", "break", "systemstopaction"), self.pause),
             **dict.fromkeys(("callbyvar", "%"), self.late_call),
@@ -239,6 +243,11 @@ class RapidSettings(RapidValues):
             self.notes.wait_of(self.options, at, value.names, f"{at.text} {names}")
             self.met(placed[-1].value)
 
+    def wait_rob(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
+        r"""``WaitRob \InPos`` or ``\ZeroSpeed``: the arm stands before the program goes on."""
+        self.halted(at)
+        self.notes.note(at.line, f"{at.text}: the arm stands there, and goes on", once=True)
+
     def met(self, node: Node) -> None:
         """Give the inputs of a condition the values with which it holds."""
         if isinstance(node, tree.Binary) and node.sign == "and":
@@ -281,14 +290,34 @@ class RapidSettings(RapidValues):
         called = Token("name", name, name.lower(), at.line, at.column)
         self.statement(tree.Invoke(called, tuple(placed) if at.key == "%" else ()))
 
-    def forget(self, arguments: tuple[Argument, ...], at: Token, what: str) -> None:
-        """Take the variables that an instruction sets for not known."""
+    def function(self, node: tree.FunctionCall) -> Value:
+        """Return the value of a function of the language; StrToVal sets a variable, too."""
+        return self.read_text(node) if node.at.key == "strtoval" else super().function(node)
+
+    def read_text(self, node: tree.FunctionCall) -> Value:
+        """``StrToVal(text, x)``: read a number; from a text that is not known, or not a number's, x is not known."""
+        placed = [a for a in node.arguments if not a.name]
+        text = self.value(placed[0].value) if len(placed) == 2 else None
+        if isinstance(text, str):
+            try:
+                self.store(self.place(placed[1].value), float(text), node.at)
+                return True
+            except ValueError:
+                if not text.strip():
+                    return False
+        self.forget(tuple(placed[1:]), node.at, "a text that is not known")
+        return Unknown(f"{node.at.text} reads a text that is not known", (node.at.text,))
+
+    def forget(
+        self, arguments: tuple[Argument, ...], at: Token, what: str, kinds: Collection[str] | None = None
+    ) -> None:
+        """Take the variables that an instruction sets for not known; all of them, or those of some types."""
         for argument in arguments:
             node = argument.value
             if isinstance(node, tree.Name | tree.Index | tree.Member):
                 try:
                     place = self.argument_place(node)
-                    if place is not None and place.kind in ("num", "dnum", "string", "bool", "byte", "rawbytes", ""):
+                    if place is not None and (kinds is None or place.kind in kinds):
                         name = argument.at.text
                         said = self.inputs.get(argument.at.key)
                         self.store(place, Unknown(f"{name} comes from {what}", (name,)) if said is None else said, at)
@@ -298,4 +327,4 @@ class RapidSettings(RapidValues):
     def spoil(self, arguments: tuple[Argument, ...]) -> None:
         """Forget the variables that a skipped routine may have changed; constants and targets stay."""
         if arguments:
-            self.forget(arguments, arguments[0].at, "a routine that was skipped")
+            self.forget(arguments, arguments[0].at, "a routine that was skipped", PLAIN)

@@ -22,7 +22,8 @@ from armwright.programs.interpreter.program_values import (
     truth_of,
     unknown_in,
 )
-from armwright.programs.languages.program_draft import DEG
+from armwright.programs.languages.planned_place import flange_at, start_degrees
+from armwright.programs.languages.program_draft import DEG, joints_deg
 from armwright.programs.languages.rapid_data import (
     FIELDS,
     NUMBERS,
@@ -54,9 +55,12 @@ class RapidValues(Interpreter):
     predefined = predefined()
 
     def begin_values(self) -> None:
-        """Begin without outputs and with an arm that stands nobody knows where."""
+        """Begin without outputs and with an arm that stands where the user says, or nobody knows where."""
         self.outputs: dict[str, Any] = {}
         self.last: Value = None  # T_base_flange (4, 4), `Joints`, or None: not known
+        begun = start_degrees(self.options)
+        if begun:
+            self.last = joints_deg(begun, (True,) * len(begun), "")
         self.records = dict(FIELDS)
 
     # --- types --------------------------------------------------------------------------------------------------------
@@ -274,7 +278,10 @@ class RapidValues(Interpreter):
             self.notes.assume(node.at.line, f"{node.at.text}: the last target, planned and not measured")
             degrees = [float(q) / DEG for q in self.last.q]
             return record("jointtarget", [degrees, [UNUSED] * 6])
-        if not isinstance(self.last, np.ndarray):
+        flange = self.last
+        if isinstance(flange, Joints) and all(flange.known):
+            flange = flange_at(self.options, [float(q) / DEG for q in flange.q])
+        if not isinstance(flange, np.ndarray):
             return Unknown(f"{node.at.text}: where the arm stands is not known", (node.at.text,))
         tool = self.value(named["tool"]) if "tool" in named else self.predefined["tool0"]
         frame = self.value(named["wobj"]) if "wobj" in named else self.predefined["wobj0"]
@@ -284,7 +291,7 @@ class RapidValues(Interpreter):
                 return found
         tool, frame = self.fit(tool, "tooldata", node.at), self.fit(frame, "wobjdata", node.at)
         self.notes.assume(node.at.line, f"{node.at.text}: the last target, planned and not measured")
-        T = np.linalg.inv(frame_of(frame)) @ self.last @ tool_of(tool).T_flange_tool
+        T = np.linalg.inv(frame_of(frame)) @ flange @ tool_of(tool).T_flange_tool
         place = pose_record(T)
         if node.at.key == "cpos":
             return place.parts["trans"]

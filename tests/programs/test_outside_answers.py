@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What RAPID and KRL programs get from outside or from routines that no file has is not what it was before."""
+
+from __future__ import annotations
+
+import pytest
+from test_krl_answers import src
+from test_rapid_answers import module, x
+
+import armwright as aw
+from armwright.programs import Distance, Stop
+
+Q = "VAR robtarget q:=[[500,0,400],[1,0,0,0],[0,0,0,0],[9E9,9E9,9E9,9E9,9E9,9E9]];"
+GO = "MoveL q, v100, fine, tool0;"
+
+
+@pytest.mark.parametrize(
+    "words, data",
+    [
+        ("SocketReceive d \\Str:=s; ok := StrToVal(s, n); " + x("n"), "VAR num n:=7; VAR string s; VAR socketdev d;"),
+        ("ok := Measure(n); " + x("n"), "VAR num n:=7;"),
+        (f'GetDataVal "p2", q; {GO}', Q),
+        (f"CamGetResult camera, seen; q.trans.x := seen.cframe.trans.x; {GO}", Q + "VAR cameratarget seen;"),
+        ("RMQGetMsgData message, n; " + x("n"), "VAR num n:=7; VAR rmqmessage message;"),
+        ("BitSet n, 1; " + x("n"), "VAR num n:=8;"),
+    ],
+)
+def test_rapid_forgets_what_is_received(words, data):
+    read = aw.read_program(module(words, "VAR bool ok; " + data), "rapid").reading
+    assert len(read.gaps) == 1 and not read.whole
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'ret=EKI_GetReal("c","v",z)\nLIN {Z z}',
+        'EKI_GetReal("c","v",z)\nLIN {Z z}',
+        'ret=EKI_GetFrame("c","v",f)\nLIN f',
+        "ret=measure(z)\nLIN {Z z}",
+        "ok=EXISTS_KRLDLG(1,z)\nLIN {Z z}",
+        "ret=RSI_ON(#RELATIVE)\nLIN {Z 1}",
+        "ret=ST_ON(1,2)\nLIN {Z 1}",
+    ],
+)
+def test_krl_forgets_what_is_received(words):
+    before = "INT ret\nBOOL ok\nREAL z\nFRAME f\nz=5.0\nf={X 1,Y 2,Z 3,A 0,B 0,C 0}\n"
+    read = aw.read_program(src(before + words), "krl").reading
+    assert len(read.gaps) >= 1 and not read.whole
+
+
+@pytest.mark.parametrize(
+    "language, text", [("rapid", module("ok := PickUp(1);", "VAR bool ok;")), ("krl", src("i=pickup(1)"))]
+)
+def test_a_function_that_no_file_has_may_move_the_arm(language, text):
+    read = aw.read_program(text, language).reading
+    assert not read.whole and "may move the arm" in read.unread[0].message
+
+
+def test_grippers_and_guns_move_no_axis_and_end_the_rounding():
+    begin = "USERSPOT(#INIT)\nUSER_GRP(0,DUMMY,DUMMY,GDEFAULT)\n$APO.CDIS=20\n"
+    for words, blend in (
+        ("H50(GRP,1,1,GDEFAULT)", Stop()),
+        ("GRPg_SetStateAndCheck(1,2,0.2,1)", Stop()),
+        ("CONTINUE\nH50(GRP,1,1,GDEFAULT)", Distance(0.02)),
+        ("H50(GRP_APO,1,1,GDEFAULT)", Distance(0.02)),
+    ):
+        program = aw.read_program(src(f"{begin}LIN {{X 1}} C_DIS\n{words}\nLIN {{X 2}}"), "krl")
+        assert program.reading.whole and program.moves[1].blend == blend
+        assert any("a gripper" in note.message for note in program.notes)
+
+
+def test_tables_that_no_file_has_are_the_null_frame_if_the_user_says_so():
+    text = src("$BASE=BASE_DATA[2]\n$TOOL=TOOL_DATA[3]\nLIN {X 10,Y 0,Z 400,A 0,B 0,C 0}")
+    assert len(aw.read_program(text, "krl").reading.gaps) == 1
+    program = aw.read_program(text, "krl", assume_frames=True)
+    assert program.reading.whole
+    assert any("BASE_DATA[2] is not known" in note.message for note in program.reading.assumed)
+    defined = aw.read_program(text, "krl", define={"BASE_DATA[2]": "{X 5}", "TOOL_DATA[3]": "{Z 100}"})
+    assert defined.moves[-1].T_base_frame[0, 3] == 0.005 and defined.moves[-1].T_flange_tool[2, 3] == 0.1
+
+
+def test_the_only_routine_that_moves_is_run():
+    others = "PROC grip()\nSet do1;\nENDPROC\nPROC release()\nReset do1;\nENDPROC\nPROC go()\n"
+    text = module(x("3")).replace("PROC main()", others)
+    program = aw.read_program(text, "rapid")
+    assert program.reading.entry == "go" and len(program.moves) == 1
+    assert any("--entry" in note.message for note in program.reading.assumed)
+    with pytest.raises(aw.ProgramError, match="which procedure"):
+        aw.read_program(text.replace("Reset do1;", x("1")), "rapid")
