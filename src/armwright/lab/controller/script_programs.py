@@ -49,14 +49,6 @@ class Dispatcher(Desk):
     def tick(self) -> None:
         """Look at the command register once."""
         command = self.integer(0)
-        if self.watchdog is not None:
-            period, last = self.watchdog
-            if command not in (0, self._seen):
-                self.watchdog = (period, self.c.time)
-            elif self.c.time - last > period:
-                self.c.messages.append("watchdog: the client has not been heard; the program is stopped")
-                self.c.handle(ControllerEvent.END)
-                return
         self._seen = command
         if command in REAL_TIME:
             self._obey(command)
