@@ -65,7 +65,9 @@ for k in range(60):
     target[5] += 0.002
     control.servoJ(target, 0, 0, 0.008, 0.1, 300)
     time.sleep(0.008)
-until(lambda: near(receive.getActualQ(), target, 2e-3))
+while not near(receive.getActualQ(), target, 2e-3):  # it stops where it is when commands stop coming
+    control.servoJ(target, 0, 0, 0.008, 0.1, 300)
+    time.sleep(0.008)
 out["servo"] = receive.getActualQ()[5] - target[5]
 control.servoStop()
 control.speedJ([0.2, 0, 0, 0, 0, 0], 2.0, 20.0)

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.errors import InputError
 from armwright.lab.controller.controller import Controller
 from armwright.lab.controller.controller_states import ControllerEvent, ControllerState
+from armwright.lab.controller.input_watchdogs import InputWatchdogs
 from armwright.lab.controller.script_programs import COMMANDS, Dispatcher, run_text
 from armwright.lab.lab_plant import LabPlant
 from armwright.lab.wire.script_text import parse, parse_call
@@ -144,10 +146,53 @@ def test_settings(c):
     assert c.registers.out_ints[1] == 1
 
 
-def test_the_watchdog_stops_a_program_whose_client_is_silent(c):
+def heard_for(c, seconds, command_number, every=0.05):
+    """A client that writes its command register again and again, new or not, as ur_rtde's kicks and real-time moves."""
+    for k in range(round(seconds * 500)):
+        if k % round(every * 500) == 0:
+            c.write_inputs({"input_int_register_0": command_number})
+        c.tick()
+
+
+@pytest.mark.parametrize("command_number", [0, 9, 99])
+def test_the_watchdog_counts_what_comes_whether_it_is_new_or_not(c, command_number):
     command(c, 35, [10.0])
-    run_for(c, 0.2)
+    c.registers.doubles[:8] = [0.05, 0, 0, 0, 0, 0, 1.0, 0.1]
+    heard_for(c, 1.0, command_number)
+    assert c.state is ControllerState.PLAYING
+    c.write_inputs({"input_double_register_0": 0.05})  # another input is no sign of life
+    run_for(c, 0.12)
     assert c.state is ControllerState.READY and any("watchdog" in m for m in c.messages)
+    run_for(c, 0.5)
+    assert np.abs(c.plant.live.qd).max() < 1e-3  # what a dead client commanded last has ended, too
+    run_text(c, SCRIPT)
+    run_for(c, 0.5)
+    assert c.state is ControllerState.PLAYING  # a new program has no watchdog
+
+
+def test_a_watchdog_may_pause_and_is_refused_with_words():
+    dogs = InputWatchdogs()
+    dogs.watch("input_int_register_3", 20.0, "pause", 1.0)
+    assert dogs.overdue(1.04) is None and dogs.overdue(1.06) == ("input_int_register_3", "pause")
+    assert dogs.overdue(9.0) is None
+    for frequency, action in ((10.0, "bark"), (-1.0, "stop"), (np.nan, "stop"), (1e4, "stop")):
+        with pytest.raises(InputError, match="watchdog"):
+            dogs.watch("input_int_register_3", frequency, action, 0.0)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"input_double_register_3": np.nan},
+        {"external_force_torque": (0.0, 0.0, np.inf, 0.0, 0.0, 0.0)},
+        {"speed_slider_mask": 1, "speed_slider_fraction": np.nan},
+    ],
+)
+def test_a_packet_with_a_number_that_is_none_is_refused_whole(c, values):
+    c.registers.ints[5], c.registers.speed = 7, 0.9
+    with pytest.raises(InputError, match="not finite"):
+        c.write_inputs({"input_int_register_5": 8, "input_double_register_2": 1.5, **values})
+    assert c.registers.ints[5] == 7 and c.registers.doubles[2] != 1.5 and c.registers.speed == 0.9
 
 
 def test_force_mode_gives_way_along_the_chosen_axis_only(c):

@@ -91,6 +91,18 @@ def test_an_input_belongs_to_one_client_until_it_goes(fresh):
         wait_for(lambda: call(second, rtde.INPUT, b"input_int_register_5")[0] == 1, "the register is free again")
 
 
+def test_the_client_is_told_that_a_packet_with_no_number_was_refused(fresh):
+    with dial(fresh, "rtde") as sock:
+        call(sock, rtde.PROTOCOL, struct.pack(">H", 2))
+        call(sock, rtde.INPUT, b"input_int_register_6,input_double_register_6")
+        sock.sendall(rtde.packet(rtde.DATA, b"\1" + struct.pack(">id", 17, float("nan"))))
+        kind, body = read_packet(sock)
+        assert kind == rtde.TEXT and b"input_double_register_6 is not finite" in body
+        assert fresh.controller.registers.ints[6] != 17
+        sock.sendall(rtde.packet(rtde.DATA, b"\1" + struct.pack(">id", 18, 0.5)))
+        wait_for(lambda: fresh.controller.registers.ints[6] == 18, "the connection goes on")
+
+
 # real-time port, scripts
 
 

@@ -21,10 +21,10 @@ from armwright.lab.controller.script_programs import run_script
 from armwright.lab.lab_clock import Clock
 from armwright.lab.lab_plant import LabPlant
 from armwright.lab.net import STEPS_PER_TICK, Connection, Network
+from armwright.lab.primary_feed import PrimaryFeed
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
 from armwright.lab.wire.rtde import RtdeConnection
 from armwright.lab.wire.script_text import ScriptReader
-from armwright.lab.wire.secondary import SECONDARY_RATE, robot_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,6 +210,7 @@ class Stand:
         self.faults = faults or Faults()
         self.host = host
         self.network = Network(self.controller.lock)
+        self._feed = PrimaryFeed(self.controller, self.network)
         self.sensors: list[Callable[[int, FeltWrench], None]] = []
         self.closers: list[Callable[[], None]] = []
         self.witnesses: list[Callable[[], None]] = []
@@ -230,6 +231,8 @@ class Stand:
         makers: dict[str, Callable[[], Any]] = {
             "rtde": lambda: (RtdeConnection(c, self._streamed_fields), b""),
             "dashboard": lambda: (DashboardConnection(c), BANNER),
+            "primary": lambda: (ScriptConnection(c), self._feed.greeting()),
+            "secondary": lambda: (ScriptConnection(c), self._feed.greeting()),
         }
         script = lambda: (ScriptConnection(c), b"")  # noqa: E731 - one line among others
         return {
@@ -266,12 +269,13 @@ class Stand:
                 witness()
             if self.faults.stall and c.ticks == self._stall_at:
                 self.clock.stall(self.faults.stall)
-            due = c.ticks % c.ticks_per_publication == 0
-            if due:
-                self._publish()
+            if c.ticks % c.ticks_per_publication == 0:
+                skipped = self._publish()
+                self._feed.tick(self._values, skipped=skipped)
             else:
                 for connection in self.network.connections("realtime"):
                     self._finish(connection)
+                self._feed.tick(None)
             if self.sensors:
                 felt = c.plant.feel()
                 for sensor in self.sensors:
@@ -284,7 +288,8 @@ class Stand:
         talks = [connection.talk for connection in self.network.connections("rtde")]
         return sum(talk.fields for talk in talks if isinstance(talk, RtdeConnection))
 
-    def _publish(self) -> None:
+    def _publish(self) -> bool:
+        """Publish what is due; return whether the fault of skipping left it out."""
         c = self.controller
         v = self._values = values(c)
         c.publications += 1
@@ -292,7 +297,7 @@ class Stand:
         self.gaps += now - self._published > 2.0 / c.rate
         self._published = now
         if self.faults.skips():
-            return
+            return True
         for connection in self.network.connections("rtde"):
             assert isinstance(connection.talk, RtdeConnection)
             connection.send(connection.talk.data(c.publications, v))
@@ -301,10 +306,7 @@ class Stand:
             packet = realtime_packet(v)
             for connection in streams:
                 self._stream(connection, packet)
-        if c.ticks % round(1.0 / (SECONDARY_RATE * CONTROLLER_TICK)) == 0:
-            state = robot_state(v, c.plant.tcp.tolist())
-            for connection in self.network.connections("primary", "secondary"):
-                connection.send(state)
+        return False
 
     def _stream(self, connection: Connection, packet: bytes) -> None:
         assert isinstance(connection.talk, ScriptConnection)

@@ -31,7 +31,7 @@ class Desk:
         c: the controller. path: literal moves that were uploaded with the script.
         force_gain: of force mode, as set.
         contact: direction (3,) in which a contact is waited for, or None. felt: whether it came.
-        told: progress of an asynchronous operation, None if there is none. watchdog: period and last sign [s], or None.
+        told: progress of an asynchronous operation, None if there is none.
     """
 
     def __init__(self, controller: Controller, script: Script) -> None:
@@ -39,7 +39,6 @@ class Desk:
         self.path: tuple[Call, ...] = script.path
         self._operation = self._writes = 0
         self.told: int | None = None
-        self.watchdog: tuple[float, float] | None = None
         self.contact: Array | None = None
         self.felt, self.force_gain = False, 0.5
         controller.registers.ints[self._int] = 0
@@ -116,5 +115,5 @@ class Desk:
         self.say((min(value, 32767) + 32768 if value >= 0 else 0) | self._writes << 16 | self._operation << 24, 2)
 
     def watch(self, frequency: float) -> None:
-        """Stop the program if no new command comes for 1/frequency seconds; 0 ends that."""
-        self.watchdog = (1.0 / frequency, self.c.time) if frequency > 0.0 else None
+        """Stop the program if the command register is not written for 1/frequency seconds; 0 ends that."""
+        self.c.watchdogs.watch(f"input_int_register_{self._int}", frequency, "stop", self.c.time)

@@ -136,6 +136,7 @@ class FreeDrive:
     """Free drive: the reference follows the arm; gravity and friction are carried, a hand moves the rest."""
 
     resumes = False
+    returned = True
 
     def __init__(self, controller: Controller) -> None:
         self._live = controller.plant.live
@@ -151,6 +152,7 @@ class AxesFreeDrive(TcpMotion):
     """Free drive along chosen axes of a frame; along the others the TCP stays on the line or plane of its start."""
 
     resumes = False
+    returned = True
 
     def __init__(self, controller: Controller, free: Array, R: Array) -> None:
         """Take `free` (6,) of zeros and ones, linear first, and R (3, 3), the axes of the frame."""
@@ -177,6 +179,7 @@ class DirectTorque:
     """Torques at the joints beyond gravity (direct_torque); the arm brakes when no new ones come."""
 
     resumes = False
+    returned = True
 
     def __init__(self, controller: Controller) -> None:
         self._plant, self._left = controller.plant, 0.0

@@ -9,11 +9,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError, SimulationError
+from armwright.lab.controller.controller_messages import CANNOT_FOLLOW, COLLISION_FELT, ErrorCodeMessage
 from armwright.lab.controller.controller_states import (
     BRAKED,
     DURATIONS,
@@ -30,6 +32,7 @@ from armwright.lab.controller.controller_states import (
     awaited,
     safety_mode,
 )
+from armwright.lab.controller.input_watchdogs import InputWatchdogs
 from armwright.lab.controller.motions import Hold, Motion, PathLostError, brake
 from armwright.lab.controller.outbox import Outbox
 from armwright.lab.controller.registers import Registers
@@ -142,6 +145,7 @@ class Controller:
         self.ft_offset = np.zeros(6)
         self.messages: deque[str] = deque(maxlen=100)
         self.outbox = Outbox()
+        self.watchdogs = InputWatchdogs()
         limits = [joint.limits for joint in plant.robot.joints]
         self.most_speed = np.array([limit.velocity for limit in limits])
         self.most_acceleration = np.minimum(np.array([limit.acceleration for limit in limits]), 40.0)
@@ -156,7 +160,15 @@ class Controller:
         self.registers.release(owner)
 
     def write_inputs(self, values: Mapping[str, Any]) -> None:
-        """Write the inputs that come from a client."""
+        """Write the inputs that come from a client.
+
+        Raises:
+            InputError: a number is not finite; nothing of it is written.
+        """
+        for name, value in values.items():
+            if not (all(map(isfinite, value)) if isinstance(value, tuple) else isfinite(value)):
+                raise InputError(f"input packet refused: {name} is not finite; nothing of it was written")
+        self.watchdogs.heard(values, self.time)
         self.registers.write(values)
 
     def say(self, record: ControllerMessage) -> None:
@@ -181,6 +193,9 @@ class Controller:
         if event in ENDS_PROGRAM:
             self.program = None
             self.solver.forget()
+            self.watchdogs.clear()
+            if event in HARD:
+                self._yield_to_the_world()
             self.halt(STOP_DECELERATION if event in HARD else PROGRAM_STOP_DECELERATION)
         elif follows in HOLDING and not self.motion.resumes:
             self.halt(PROGRAM_STOP_DECELERATION)  # what is steered from moment to moment is not taken up again
@@ -205,6 +220,11 @@ class Controller:
         """Return what the safety system reports."""
         return safety_mode(self.state, self.inputs)
 
+    def _yield_to_the_world(self) -> None:
+        """Let the reference be where the arm is, and as fast; an arm in contact is not to be pushed on to its goal."""
+        self.plant.live.memory["integral"][...] = 0.0
+        self.reference = Reference(np.array(self.plant.live.q), np.array(self.plant.live.qd), np.zeros(6))
+
     def settle(self) -> None:
         """Hold where the arm really is."""
         self.plant.rest()
@@ -212,10 +232,11 @@ class Controller:
         self.reference = Reference(q, np.zeros(6), np.zeros(6))
         self.motion, self.moving, self.finished = Hold(q), False, None
 
-    def protective_stop(self, why: str) -> None:
-        """Stop for safety."""
+    def protective_stop(self, why: str, code: int = CANNOT_FOLLOW, level: int = 3) -> None:
+        """Stop for safety; clients are told the error's code and level."""
         self.why = why
-        self.handle(ControllerEvent.COLLISION)
+        if self.handle(ControllerEvent.COLLISION):
+            self.say(ErrorCodeMessage(code, 0, level, why))
 
     def halt(self, deceleration: float) -> None:
         """Brake the motion under way; whoever waits for it is not told that it has ended."""
@@ -228,6 +249,14 @@ class Controller:
         if not self.moving:
             self.scale = self._wanted_scale()
         self.motion, self.moving, self.finished = motion, True, finished
+
+    @property
+    def instructed(self) -> bool:
+        """Return whether the motion instruction under way is over for its program: the next one may come.
+
+        The arm may still move: in a blend zone, or in the step that speedj and speedl keep after their time.
+        """
+        return not self.moving or self.motion.returned
 
     @property
     def may_move(self) -> bool:
@@ -253,7 +282,7 @@ class Controller:
                 self.handle(ControllerEvent.BREAK)
         if self.state in WATCHED and self.plant.alarm:
             level = float(self.plant.live.outputs["level"][0])
-            self.protective_stop(f"collision, {level:.2f} of the threshold")
+            self.protective_stop(f"collision, {level:.2f} of the threshold", COLLISION_FELT)
         self.ticks += 1
         if self.ticks % self.ticks_per_publication == 0:
             self._kept += 1
@@ -268,6 +297,10 @@ class Controller:
         lasts = DURATIONS.get(self.state)
         if lasts is not None and (self.ticks - self._since) * CONTROLLER_TICK >= lasts:
             self.handle(ControllerEvent.ELAPSED)
+        late = self.watchdogs.overdue(self.time) if self.state is ControllerState.PLAYING else None
+        if late is not None:
+            self.messages.append(f"watchdog: {late[0]} has not been heard; the program is told to {late[1]}")
+            self.handle(ControllerEvent.PAUSE if late[1] == "pause" else ControllerEvent.END)
         event = awaited(self.state, self.inputs)
         if event is not None:
             self.handle(event)
@@ -321,8 +354,9 @@ class Controller:
             at = at._replace(qdd=(at.qd - self.reference.qd) / CONTROLLER_TICK)
         self.reference = at
         if ended:
-            self.motion, self.moving = Hold(at.q), False
-            self.reference = Reference(at.q, np.zeros(6), np.zeros(6))
+            held = np.array(self.plant.live.q) if self.state in STOPPED_FOR_SAFETY else at.q
+            self.motion, self.moving = Hold(held), False
+            self.reference = Reference(held, np.zeros(6), np.zeros(6))
             told, self.finished = self.finished, None
             if told is not None:
                 told()

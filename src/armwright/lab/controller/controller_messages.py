@@ -12,6 +12,8 @@ from typing import TypeAlias
 PROGRAM_STARTED, PROGRAM_STOPPED = "PROGRAM_XXX_STARTED", "PROGRAM_XXX_STOPPED"
 POPUP_LOOKS = ("message", "warning", "error")
 REPORT_LEVELS = {0: "debug", 1: "information", 2: "warning", 3: "violation", 4: "fault"}
+CANNOT_FOLLOW, COLLISION_FELT, STOP_BY_PROGRAM, READ_ONLY = 154, 157, 209, 210
+"""Codes of errors: joints cannot follow a motion, a collision, ``protective_stop()``, a port in local control."""
 VALUE_KINDS = ("boolean", "integer", "float", "string")
 
 

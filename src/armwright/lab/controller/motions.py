@@ -7,7 +7,8 @@ A motion starts from the reference before it (position and velocity), so that on
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 MOTION_TICK = 0.002  # of a tick [s]
-LOOK_AHEAD = 0.02  # distance between two checks of where a line ends [m, or 4 rad]
+NO_TIME = 1e-6  # [s]: less is no time left
+REACHED_SPEED = 1e-9  # [rad/s] from the speed that is wanted
+SERVO_PATIENCE = 0.1  # [s] that the last target of a servoj counts after its time
 LOST_IK_ERROR = 1e-3  # error of the inverse kinematics at which a Cartesian motion gives up [m, rad]
 Towards = Callable[["Array", "Array"], "tuple[Array, float]"]
 """(q, pose) → configuration near q that reaches the TCP pose, and the error left."""
@@ -26,6 +29,13 @@ Towards = Callable[["Array", "Array"], "tuple[Array, float]"]
 
 class PathLostError(Exception):
     """A Cartesian motion cannot be followed by the joints (out of reach, or through a singularity)."""
+
+
+class JointLimits(NamedTuple):
+    """Largest speeds (n,) [rad/s] and accelerations (n,) [rad/s²]."""
+
+    speed: Array
+    acceleration: Array
 
 
 class Motion(Protocol):
@@ -38,6 +48,10 @@ class Motion(Protocol):
     @property
     def resumes(self) -> bool:
         """Return whether a pause keeps it."""
+
+    @property
+    def returned(self) -> bool:
+        """Return whether the instruction that began it is over for its program; the arm may still be under way."""
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """Go on by one tick, slowed by `scale` in (0, 1]; return the reference and whether the motion has ended."""
@@ -64,6 +78,7 @@ class Hold:
     """Stay at the reference."""
 
     resumes = True
+    returned = True
 
     def __init__(self, q: Array) -> None:
         self._at = Reference(q.copy(), np.zeros_like(q), np.zeros_like(q))
@@ -77,9 +92,15 @@ class Stretch:
     """A path from rest to rest under a trapezoid of speed; what a blend needs to know of it."""
 
     resumes = True
+    radius = 0.0
 
     def __init__(self, length: float, v: float, a: float) -> None:
         self._length, self._v, self._a, self._t = length, v, a, 0.0
+
+    @property
+    def returned(self) -> bool:
+        """See `Motion`: it is over where the blend of `radius` [m] at its end begins."""
+        return self.radius > 0.0 and self.left <= self.time_within(self.radius, last=True)
 
     @property
     def left(self) -> float:
@@ -119,10 +140,45 @@ class Stretch:
 class JointMove(Stretch):
     """A straight motion in joint space, all joints together; v and a are those of the leading axis (movej)."""
 
-    def __init__(self, start: Array, goal: Array, v: float, a: float, place: Callable[[Array], Array]) -> None:
-        """Take the goal; `place`: joints → position (3,) of the TCP, for blends."""
-        self._start, self._way, self._place = start.copy(), goal - start, place
+    def __init__(
+        self,
+        start: Array,
+        goal: Array,
+        v: float,
+        a: float,
+        place: Callable[[Array], Array],
+        limits: JointLimits | None = None,
+        *,
+        radius: float = 0.0,
+    ) -> None:
+        """Take the goal; `place`: joints → position (3,) of the TCP, for blends; `limits` that no joint exceeds."""
+        self._start, self._way, self._place, self._limits = start.copy(), goal - start, place, limits
+        self.radius, self._zone = radius, -1.0
         super().__init__(float(np.abs(self._way).max()), v, a)
+        self._v, self._a = self._within(v, a)
+
+    def _within(self, v: float, a: float) -> tuple[float, float]:
+        """Return speed and acceleration of the leading axis, lowered so that no joint exceeds its limits."""
+        if self._limits is None or not self._length > 0.0:
+            return v, a
+        share = np.maximum(np.abs(self._way) / self._length, 1e-12)
+        return min(v, float((self._limits.speed / share).min())), min(
+            a, float((self._limits.acceleration / share).min())
+        )
+
+    def last(self, time: float, most_v: float, most_a: float) -> None:
+        """See `Stretch`."""
+        super().last(time, most_v, most_a)
+        self._v, self._a = self._within(self._v, self._a)
+
+    @property
+    def returned(self) -> bool:
+        """See `Stretch`."""
+        if not self.radius > 0.0:
+            return False
+        if self._zone < 0.0:
+            self._zone = self.time_within(self.radius, last=True)
+        return self.left <= self._zone
 
     def end(self) -> Array:
         """See `Stretch`."""
@@ -145,6 +201,11 @@ class JointMove(Stretch):
 class TcpMotion:
     """Follows TCP poses by small steps of the inverse kinematics; joint speeds by differences."""
 
+    @property
+    def returned(self) -> bool:
+        """See `Motion`."""
+        return False
+
     def __init__(self, start: Reference, towards: Towards) -> None:
         self.q, self._qd, self._towards = np.array(start.q), np.array(start.qd), towards
 
@@ -159,71 +220,69 @@ class TcpMotion:
         return at
 
 
-class LineMove(TcpMotion, Stretch):
-    """The TCP on a straight line, turning evenly (movel); v [m/s], a [m/s²], or rad where it only turns."""
+class Spell:
+    """How long a speed is kept: its time, then one step more for a program that renews its instruction, then no more.
 
-    def __init__(self, start: Reference, pose: Array, goal: Array, v: float, a: float, towards: Towards) -> None:
-        TcpMotion.__init__(self, start, towards)
-        self._from, self._to = pose[:3].copy(), goal[:3].copy()
-        self._R = exp_so3(pose[3:])
-        self._turn = log_so3(self._R.T @ exp_so3(goal[3:]))
-        self._metres = float(np.linalg.norm(self._to - self._from))
-        angle = float(np.linalg.norm(self._turn))
-        # turning alone is limited to 4 v: 1 rad/s at 0.25 m/s
-        Stretch.__init__(self, max(self._metres, 0.25 * angle), v, a)
+    Attributes:
+        over: the time has passed, or the speed is reached where no time was given.
+    """
 
-    def _pose(self, part: float) -> Array:
-        turned = log_so3(self._R @ exp_so3(part * self._turn))
-        return np.concatenate([self._from + part * (self._to - self._from), turned])
+    def __init__(self, time: float | None) -> None:
+        self._left, self._until_reached = inf if time is None else time, time is None
+        self.over, self._more = False, True
 
-    def end(self) -> Array:
-        """See `Stretch`."""
-        q, steps = self.q, max(2, round(self._length / LOOK_AHEAD))
-        for k in range(1, steps + 1):
-            q, error = self._towards(q, self._pose(k / steps))
-        if not error <= LOST_IK_ERROR:
-            raise PathLostError(f"the path leaves what the joints can follow by {error:.2g} m or rad")
-        return q
+    def keeps(self) -> bool:
+        """Return whether the speed is kept in this step."""
+        more, self._more = self._more, self._more and not self.over
+        return more
 
-    def distance(self, s: float, *, last: bool) -> float:
-        """See `Stretch`."""
-        return s / self._length * self._metres
-
-    def step(self, scale: float) -> tuple[Reference, bool]:
-        """See `Motion`."""
-        self._t += MOTION_TICK * scale
-        s, _, _, whole = trapezoid(self._length, self._v, self._a, self._t)
-        return self.follow(self._pose(s / self._length if self._length else 1.0)), self._t >= whole
+    def passes(self, scale: float, *, reached: bool) -> None:
+        """Let a step pass, of time that is scaled."""
+        self._left -= MOTION_TICK * scale
+        self.over = self.over or self._left <= NO_TIME or (self._until_reached and reached)
 
 
 class JointSpeed:
-    """Accelerate to joint speeds and keep them for a time (speedj); then brake."""
+    """Accelerate to joint speeds and keep them for a time (speedj); then brake. See `Spell`."""
 
     resumes = False
 
-    def __init__(self, start: Reference, speed: Array, a: float, time: float) -> None:
+    def __init__(self, start: Reference, speed: Array, a: float, time: float | None) -> None:
         self.q, self.qd, self._goal = np.array(start.q), np.array(start.qd), np.array(speed)
-        self._a, self._left = a, time
+        self._a, self._spell = a, Spell(time)
+
+    @property
+    def returned(self) -> bool:
+        """See `Motion`."""
+        return self._spell.over
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
-        self._left -= MOTION_TICK
-        goal = scale * self._goal if self._left > 0.0 else 0.0 * self._goal
+        ended = self._spell.over
+        goal = scale * self._goal if self._spell.keeps() else 0.0 * self._goal
         change = np.clip(goal - self.qd, -self._a * MOTION_TICK, self._a * MOTION_TICK)
         self.qd = self.qd + change
         self.q = self.q + self.qd * MOTION_TICK
-        return Reference(self.q, self.qd, change / MOTION_TICK), bool(self._left <= 0.0 and not self.qd.any())
+        self._spell.passes(scale, reached=bool(np.abs(goal - self.qd).max() < REACHED_SPEED))
+        return Reference(self.q, self.qd, change / MOTION_TICK), bool(ended and not self.qd.any())
 
 
 class ToolSpeed(TcpMotion):
-    """Accelerate the TCP to a speed (6,) in base axes and keep it for a time (speedl); then brake."""
+    """Accelerate the TCP to a speed (6,) in base axes and keep it for a time (speedl); then brake. See `Spell`."""
 
     resumes = False
 
-    def __init__(self, start: Reference, pose: Array, speed: Array, a: float, time: float, towards: Towards) -> None:
+    def __init__(
+        self, start: Reference, pose: Array, speed: Array, a: float, time: float | None, towards: Towards
+    ) -> None:
         super().__init__(start, towards)
         self._p, self._R = pose[:3].copy(), exp_so3(pose[3:])
-        self._speed, self._goal, self._a, self._left = np.zeros(6), np.array(speed), a, time
+        self._speed, self._goal, self._a, self._spell = np.zeros(6), np.array(speed), a, Spell(time)
+
+    @property
+    def returned(self) -> bool:
+        """See `Motion`."""
+        return self._spell.over
 
     def take_over(self, other: object) -> None:
         """Go on with the speed of an earlier motion of the tool."""
@@ -232,20 +291,23 @@ class ToolSpeed(TcpMotion):
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
-        self._left -= MOTION_TICK
-        missing = (scale if self._left > 0.0 else 0.0) * self._goal - self._speed
+        ended = self._spell.over
+        missing = (scale if self._spell.keeps() else 0.0) * self._goal - self._speed
         size = max(float(np.linalg.norm(missing[:3])), 0.25 * float(np.linalg.norm(missing[3:])))
         self._speed = self._speed + missing * min(1.0, self._a * MOTION_TICK / size if size else 1.0)
+        self._spell.passes(scale, reached=size <= self._a * MOTION_TICK)
         self._p = self._p + self._speed[:3] * MOTION_TICK
         self._R = exp_so3(self._speed[3:] * MOTION_TICK) @ self._R
         at = self.follow(np.concatenate([self._p, log_so3(self._R)]))
-        return at, bool(self._left <= 0.0 and not self._speed.any())
+        return at, bool(ended and not self._speed.any())
 
 
 class JointServo:
     """Follows a target that is set again and again (servoj): a critically damped filter with limits.
 
-    The filter's frequency is that of the look-ahead time, raised by the gain: ω = (2/lookahead) √(gain/300).
+    The target goes evenly from the one before to the new one within the time of the instruction, so that targets which
+    come less often than the ticks make no steps. The filter's frequency is that of the look-ahead time, raised by the
+    gain: ω = (2/lookahead) √(gain/300). The slider does not scale it: the client says where to be and when.
     """
 
     resumes = False
@@ -253,19 +315,30 @@ class JointServo:
     def __init__(self, start: Reference, most_speed: Array, most_acceleration: Array) -> None:
         self.q, self.qd = np.array(start.q), np.array(start.qd)
         self._v, self._a = most_speed, most_acceleration
-        self._goal, self._w, self._left = self.q, 20.0, 0.0
+        self._w, self._left = 20.0, 0.0
+        self._goal = self._aim = self.q
+        self._steps = 0
+
+    @property
+    def returned(self) -> bool:
+        """See `Motion`."""
+        return self._left <= SERVO_PATIENCE + NO_TIME
 
     def aim(self, goal: Array, time: float, lookahead: float, gain: float) -> None:
-        """Set a new target; it counts for `time` and 0.1 s more, then the arm brakes."""
+        """Set a new target; it counts for `time` and `SERVO_PATIENCE` more, then the arm brakes."""
         lookahead, gain = float(np.clip(lookahead, 0.03, 0.2)), float(np.clip(gain, 100.0, 2000.0))
         self._w = 2.0 / lookahead * float(np.sqrt(gain / 300.0))
-        self._goal, self._left = np.array(goal), time + 0.1
+        self._goal, self._left = np.array(goal), time + SERVO_PATIENCE
+        self._steps = max(1, round(time / MOTION_TICK))
 
     def step(self, scale: float) -> tuple[Reference, bool]:
         """See `Motion`."""
         self._left -= MOTION_TICK
+        if self._steps > 0:
+            self._aim = self._aim + (self._goal - self._aim) / self._steps
+            self._steps -= 1
         w = min(self._w, 0.4 / MOTION_TICK)
-        a = w * w * (self._goal - self.q) - 2.0 * w * self.qd if self._left > 0.0 else -self.qd / MOTION_TICK
+        a = w * w * (self._aim - self.q) - 2.0 * w * self.qd if self._left > 0.0 else -self.qd / MOTION_TICK
         a = np.clip(a, -self._a, self._a)
         qd = np.clip(self.qd + a * MOTION_TICK, -self._v, self._v)
         if self._left <= 0.0:

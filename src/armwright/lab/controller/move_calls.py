@@ -12,16 +12,18 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.lab.controller import controller as core
 from armwright.lab.controller.motions import (
+    JointLimits,
     JointMove,
     JointServo,
     JointSpeed,
-    LineMove,
     Motion,
     Stretch,
     ToolSpeed,
     brake,
 )
 from armwright.lab.controller.move_chains import Chain, Maker, ToolCourse
+from armwright.lab.controller.path_move import PathMove
+from armwright.lab.controller.tool_way import LinePiece, ToolWay
 from armwright.lab.wire.script_text import Call, PoseLiteral
 from armwright.motion.trajectory import Reference
 
@@ -35,6 +37,7 @@ LEAST_WAY = 1e-6  # [m] between two points of a course
 OPPOSITE_LEGS_COSINE = -0.985  # cosine between two legs of a course that are nearly opposite: no arc fits
 MOST_RADIUS = 2.0  # of a blend [m]
 REACHED_POSE_ERROR = 1e-6  # error of a pose that counts as reached [m, rad]
+RESTING_SPEED = 1e-9  # [rad/s]: an arm that is slower rests
 MOVES_AT_ONCE = 8  # moves that may be planned within a tick: 1 ms at most
 TO_A_GOAL = ("movej", "movel", "movep")
 
@@ -76,21 +79,28 @@ def reached(found: Array | None, pose: Array) -> Array:
 
 
 def rates(c: Controller, v: float, a: float, tool: bool) -> tuple[float, float]:
-    """Return speed and acceleration within (0, limit]."""
-    most_v, most_a = (3.0, 150.0) if tool else (float(c.most_speed.min()), float(c.most_acceleration.max()))
+    """Return speed and acceleration within (0, limit]; those of joints are those of the fastest joint."""
+    most_v, most_a = (3.0, 150.0) if tool else (float(c.most_speed.max()), float(c.most_acceleration.max()))
     if not (np.isfinite(v) and np.isfinite(a) and v > 0.0 and a > 0.0):
         raise InputError(f"speed and acceleration must be > 0, got {v} and {a}")
     return min(v, most_v), min(a, most_a)
 
 
-def joint_move(c: Controller, start: Reference, q: Array, v: float, a: float) -> JointMove:
+def joint_limits(c: Controller, share: float = 1.0) -> JointLimits:
+    """Return what the joints may do, or a share of it."""
+    return JointLimits(share * c.most_speed, share * c.most_acceleration)
+
+
+def joint_move(c: Controller, start: Reference, q: Array, v: float, a: float, radius: float = 0.0) -> JointMove:
     """Return the motion of a movej."""
-    return JointMove(start.q, q, *rates(c, v, a, tool=False), lambda at: c.plant.pose_of(at)[:3])
+    place, limits = lambda at: c.plant.pose_of(at)[:3], joint_limits(c)
+    return JointMove(start.q, q, *rates(c, v, a, tool=False), place, limits, radius=radius)
 
 
-def line_move(c: Controller, start: Reference, pose: Array, v: float, a: float) -> LineMove:
+def line_move(c: Controller, start: Reference, pose: Array, v: float, a: float, radius: float = 0.0) -> PathMove:
     """Return the motion of a movel."""
-    return LineMove(start, c.plant.pose_of(start.q), pose, *rates(c, v, a, tool=True), c.plant.towards)
+    way = ToolWay([LinePiece(c.plant.pose_of(start.q), pose)])
+    return PathMove(start, way, *rates(c, v, a, tool=True), c.plant.towards, joint_limits(c), radius=radius)
 
 
 def tool_speed(c: Controller, start: Reference, speed: Sequence[float], a: float, time: float) -> ToolSpeed:

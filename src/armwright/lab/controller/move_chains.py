@@ -42,6 +42,7 @@ class Chain:
     """One motion after the other; each is made when the one before has ended, or blends into it."""
 
     resumes = True
+    returned = False
 
     def __init__(
         self,

@@ -60,13 +60,12 @@ class Registers:
         self._owners = {name: who for name, who in self._owners.items() if who is not owner}
 
     def write(self, values: Mapping[str, Any]) -> None:
-        """Write inputs; what is not finite is ignored."""
+        """Write inputs, all finite."""
         for name, value in values.items():
             if name.startswith("input_int_register_"):
                 self.ints[int(name[19:])] = value
             elif name.startswith("input_double_register_"):
-                if np.isfinite(value):
-                    self.doubles[int(name[22:])] = value
+                self.doubles[int(name[22:])] = value
             elif name.startswith("input_bit_registers"):
                 shift = 32 if name.endswith("63") else 0
                 self.bits = self.bits & ~(WORD << shift) | value << shift
@@ -86,10 +85,10 @@ class Registers:
             self.analogue_types = self.analogue_types & ~chosen | types & chosen
         for k in (0, 1):
             level = values.get(f"standard_analog_output_{k}")
-            if level is not None and chosen >> k & 1 and np.isfinite(level):
+            if level is not None and chosen >> k & 1:
                 self.analogue[k] = float(np.clip(level, 0.0, 1.0))
-        if values.get("speed_slider_mask", 0) & 1 and np.isfinite(values.get("speed_slider_fraction", 1.0)):
+        if values.get("speed_slider_mask", 0) & 1 and "speed_slider_fraction" in values:
             self.speed = float(np.clip(values["speed_slider_fraction"], 0.01, 1.0))
         outside = values.get("external_force_torque")
-        if outside is not None and np.isfinite(outside).all():
+        if outside is not None:
             self.outside = tuple(outside)

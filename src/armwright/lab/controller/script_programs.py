@@ -18,8 +18,9 @@ from armwright.lab.controller.command_registers import READY, Desk
 from armwright.lab.controller.commands import GROUP_1, GROUP_3
 from armwright.lab.controller.commands_compliant import GROUP_2
 from armwright.lab.controller.compliant_motions import back_from_contact
-from armwright.lab.controller.controller_states import CommandPlace, ControllerEvent, ControllerState
+from armwright.lab.controller.controller_states import ControllerEvent, ControllerState
 from armwright.lab.controller.move_chains import Chain
+from armwright.lab.controller.port_commands import obey_port, refuses
 from armwright.lab.wire.script_text import MOVES as MOVE_NAMES
 from armwright.lab.wire.script_text import Call, parse
 
@@ -48,14 +49,6 @@ class Dispatcher(Desk):
     def tick(self) -> None:
         """Look at the command register once."""
         command = self.integer(0)
-        if self.watchdog is not None:
-            period, last = self.watchdog
-            if command not in (0, self._seen):
-                self.watchdog = (period, self.c.time)
-            elif self.c.time - last > period:
-                self.c.messages.append("watchdog: the client has not been heard; the program is stopped")
-                self.c.handle(ControllerEvent.END)
-                return
         self._seen = command
         if command in REAL_TIME:
             self._obey(command)
@@ -120,9 +113,10 @@ def run_text(c: Controller, text: str) -> None:
 
 def run_script(c: Controller, script: Script) -> None:
     """Obey a script that has arrived on one of the ports 30001 to 30003."""
-    if c.place is CommandPlace.LOCAL:
-        c.ignored += 1
-        c.messages.append("script refused: the controller is in local control")
+    if script.command:
+        obey_port(c, script.command)
+        return
+    if refuses(c):
         return
     if script.dispatcher:
         if c.handle(ControllerEvent.PLAY):

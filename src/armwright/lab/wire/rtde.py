@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
+from armwright.errors import ArmwrightError
 from armwright.lab.wire.rtde_fields import INPUTS, OUTPUTS, kinds_of
 
 if TYPE_CHECKING:
@@ -190,8 +191,7 @@ class RtdeConnection:
             self.streaming = kind == START and bool(self.outputs)
             return packet(kind, bytes([self.streaming or kind == PAUSE]))
         if kind == DATA:
-            self._take(payload)
-            return b""
+            return self._take(payload)
         if kind == TEXT:
             return b""
         return text_message(self.protocol, f"request {kind} is not known", 1)
@@ -230,10 +230,14 @@ class RtdeConnection:
         self.inputs[number] = recipe
         return packet(INPUT, bytes([number]) + ",".join(kinds).encode())
 
-    def _take(self, payload: bytes) -> None:
+    def _take(self, payload: bytes) -> bytes:
         recipe = self.inputs.get(payload[0]) if payload else None
         if recipe is not None and len(payload) == 1 + recipe.codes.size:
-            self.host.write_inputs(recipe.unpack(payload[1:]))
+            try:
+                self.host.write_inputs(recipe.unpack(payload[1:]))
+            except ArmwrightError as error:
+                return text_message(self.protocol, str(error), 1)
+        return b""
 
     def data(self, count: int, values: Mapping[str, Any]) -> bytes:
         """Return packets for publication number `count`; empty if none is due."""

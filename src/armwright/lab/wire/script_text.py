@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from armwright.lab.controller.port_commands import port_command
 from armwright.lab.wire.text_lines import first_line
 
 MOST_TEXT = 1 << 20  # bytes of a program
@@ -64,13 +65,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The recognised part of a text: ur_rtde's dispatcher with its register offset, or literal calls in order."""
+    """The recognised part of a text: ur_rtde's dispatcher with its register offset, literal calls, or a command."""
 
     dispatcher: bool
     offset_int: int
     offset_float: int
     calls: tuple[Call, ...]
     path: tuple[Call, ...]
+    command: str = ""
 
 
 def _numbers(text: str) -> tuple[float, ...] | None:
@@ -191,6 +193,9 @@ class ScriptReader:
                 return None
             if self._program is None:
                 if not _BEGIN.match(line):
+                    command = port_command(line)
+                    if command is not None:
+                        return Script(False, 0, 0, (), (), command)
                     if line.strip():
                         return parse(line)
                     continue
