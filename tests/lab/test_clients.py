@@ -19,7 +19,7 @@ def lab():
 
 @pytest.fixture(scope="module")
 def e_series():
-    with served("--series", "e") as ready:
+    with served("--series", "e", "--remote") as ready:
         yield ready
 
 
@@ -136,7 +136,7 @@ print(json.dumps(out))
 
 @pytest.mark.slow
 def test_ur_rtde_asks_a_new_controller_for_the_arms_mathematics():
-    with served("--series", "e", "--software", "5.26.0") as ready:
+    with served("--series", "e", "--software", "5.26.0", "--remote") as ready:
         seen = client(WAITS + MODEL, ready["host"], "rtde_control")
     robot, q = aw.load("ur5"), np.array(seen["q"])
     assert seen["moveJ"]

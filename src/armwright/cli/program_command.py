@@ -257,7 +257,7 @@ def program(
         with progress(f"{file.name} on {arm.name}", json) as bar:
             tell: Callable[[float], Any] = bar or (lambda _: None)
             options = run_options(arm, cycles, mounting)
-            told = {**reading.said(), "robot": arm, "start_q": options["start_q"]}
+            told = reading.said() | arm_told(arm, options)
             text = read_program(file, reading.language, **told)
             tell(0.05)
             if reading.branches == "all":
@@ -322,6 +322,11 @@ def run_options(arm: Robot, cycles: CycleOptions, mounting: Mounting) -> dict[st
         "law": cycles.timing,
         **_around(mounting),
     }
+
+
+def arm_told(arm: Robot, options: dict[str, Any]) -> dict[str, Any]:
+    """Return what `read_program` is told about the arm: nothing with a --tool, of which the program does not know."""
+    return {} if options["tool"] is not None else {"robot": arm, "start_q": options["start_q"]}
 
 
 def _around(mounting: Mounting) -> dict[str, Any]:
