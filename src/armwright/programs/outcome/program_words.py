@@ -195,7 +195,7 @@ def works_words(outcome: ProgramRun) -> tuple[str, ...]:
         said.append(
             f"The program needs joint torques of at least (N·m, friction of unknown gears not counted): {needed}."
             if outcome.weighed
-            else "What torques the program needs is not known: the sheet has no masses."
+            else "What torques the program needs is not known: the sheet has no masses and inertias."
         )
     elif more := more_payload_words(outcome):
         said.append(more)

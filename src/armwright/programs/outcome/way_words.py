@@ -69,7 +69,7 @@ def margin_words(outcome: ProgramRun) -> tuple[str, ...]:
     if (row := found.reach) is not None:
         said.append(f"It reaches {100 * (1.0 - row.share):.3g} % of its stretched length {place(row)}.")
     if not outcome.weighed:
-        said.append("Energy is not known: the sheet has no masses.")
+        said.append("Energy is not known: the sheet has no masses and inertias.")
         return tuple(said)
     energy, back = outcome.motors.energy.sum(), outcome.motors.regenerated.sum()
     said.append(
