@@ -156,5 +156,5 @@ def test_rtde(c, untouched):
         streamed += len(list(rtde.packets(data)))
         assert not data
         talk.closed()
-    assert streamed > STREAMS // 20  # some of them really stream
+    assert streamed >= 10  # some of them really stream
     assert all(type(k) is int for k in c.registers.ints) and np.isfinite(c.registers.doubles).all()
