@@ -172,3 +172,20 @@ def test_bad_values_are_refused_in_words(run, option, bad, words):
 def test_gcode_options_are_of_gcode_only(run):
     code, _, err = run(RAPID, ".mod", "--dialect", "grbl")
     assert code == 2 and "of G-code, not of rapid" in err
+
+
+def test_where_the_arm_is_at_first_is_one_value(run, monkeypatch):
+    """A pose has commas; they do not part it into answers reading by reading."""
+    step = "  movel(pose_add(get_actual_tcp_pose(), p[0, 0, 1, 0, 0, 0]))\n"
+    text = f"def a():\n  q = get_actual_joint_positions()\n  movej(q)\n{step}end\n"
+    got = []
+
+    def keep(arm, program, *args, **options):
+        got.append(program)
+        raise aw.InputError("read")
+
+    monkeypatch.setattr("armwright.programs.outcome.run_program", keep)
+    said = ("get_actual_joint_positions=[0, 1, 2, 3, 4, 5]", "get_actual_tcp_pose=p[1, 2, 3, 0, 0, 0]")
+    code, _, err = run(text, ".script", *(word for one in said for word in ("--input", one)))
+    assert code == 2 and "read" in err, err
+    assert got[0].moves[0].target.q[5] == 5 and got[0].moves[1].target.T[:3, 3] == pytest.approx([1, 2, 4])

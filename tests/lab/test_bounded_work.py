@@ -313,7 +313,7 @@ def test_bytes_that_dribble_are_the_same_message(still):
 def test_answers_that_were_asked_for_come_before_the_end(still):
     with dial(still, "dashboard") as sock:
         sock.sendall(b"robotmode\nquit\nrunning\n")
-        assert heard(still, sock, lambda _: False).endswith(b"Server\nRobotmode: RUNNING\n")
+        assert heard(still, sock, lambda _: False).endswith(b"Server\nRobotmode: RUNNING\nDisconnected\n")
 
 
 def test_a_page_that_was_read_ends_its_connection(still):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.programs import Duration, Fraction, ToolRate
+from armwright.programs import Distance, Duration, Fraction, Stop, Tangent, ToolRate
 from armwright.programs.languages.gcode import GcodeReader
 from armwright.programs.reading import ReadOptions
 
@@ -78,6 +78,10 @@ ANSWERS = [
     ("settings with axis words move nothing", "G1 X1\nM201 X500 Y500\nM203 X9\nM92 X80\nM900 K1\nX2", [1, 2]),
     ("G80 ends a cycle", "G0 Z5\nG81 X1 Z-1 R2\nG80\nG0 X2", [0, 1, 1, 1, 1, 2]),
     ("a probe finds nothing", "G38.2 X5\nG1 X6", [5, 6]),
+    ("R of a printer's progress is no radius", "G2 X10 R5\nM73 P5 R10\nX0 R5\nM73 P6 R9\nG1 X1", [10, 0, 1]),
+    ("an arc in force needs an axis", "G3 X10 I5\nI-5\nX0 I-5\nG1 X1", [10, 0, 1]),
+    ("lengths of tools shift nothing", "G43 H1\nG1 X1\nG49\nX2", [1, 2]),
+    ("bracketed numbers of axes", "#7=2\nG1 X-#7 Y[1]\nX[-[#7]]", [-2, -2]),
     ("G0 G80 in one block", "G0 G80 X3", [3]),
 ]
 
@@ -198,9 +202,35 @@ def test_a_printers_rapid_is_as_fast_as_its_feed_and_homing_has_no_path():
     assert "marlin" in said and "no path here" in said and "E words" in said
 
 
+# program behind HEAD, what its first line does at its end
+CORNERS = [
+    ("G1 X1\nX2", Stop()),
+    ("G61 G1 X1\nX2", Stop()),
+    ("G61.1 G1 X1\nX2", Stop()),
+    ("G64 G1 X1\nX2", Tangent()),
+    ("G64 P0.5 Q0.1 G1 X1\nX2", Distance(0.0005)),
+    ("G64 P0.5 G1 X1\nG61 X2", Distance(0.0005)),
+    ("G64 P0 G1 X1\nX2", Stop()),
+]
+
+
+@pytest.mark.parametrize(("body", "blend"), CORNERS, ids=[c[0].split("\n")[0] for c in CORNERS])
+def test_corners(body, blend):
+    assert read(body).moves[1].blend == blend
+
+
+def test_words_of_one_block_take_effect_in_the_order_of_the_controllers():
+    """Feed, units, offsets and distance mode before the motion, wherever they stand in the line."""
+    program = read("X1 G1 F60\nX1 G91\nX1 G20 G90\nX5 G21 F120", define={"G55": "100,0,0"})
+    assert xs(program) == pytest.approx([1, 2, 25.4, 5])
+    assert [m.speed for m in program.moves[1:]] == [ToolRate(0.001)] * 3 + [ToolRate(0.002)]
+    assert xs(read("X1 G55 G1", define={"G55": "100,0,0"})) == [101]
+
+
 # what is not known, program, known and reached moves, words of the gap
 GAPS = [
     ("home", "G28 Z0\nG1 X1\nZ0", (2, 4), "--machine-home"),
+    ("a second home", "G30 Z0\nG1 X1\nZ0", (2, 4), "--machine-home"),
     ("machine", "G53 G0 Z0\nG1 X1\nX1 Z0", (2, 4), "--machine-frame"),
     ("another offset", "G55 G1 X1\nX2\nG54 X1 Y1 Z1", (2, 4), "--define G55"),
     ("cutter", "G41 D1 G1 X1\nX2\nG40 X3", (2, 4), "--define D=0"),
@@ -300,6 +330,19 @@ def test_refused(body, words):
     assert caught.value.line >= 3 and caught.value.valid
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("o1 if [0]\nG1 X1\no1 endf\nX2", r"endif in lines 3 to 7; line 5 is not understood: unknown word 'endf'"),
+        ("o1 d\nG1 X1\no1 while [0]", "unknown word 'd' behind a number of O"),
+        ("G1 Q9 X1\nQ50\nG2 X10 I4", r"off the circle .*left out: line 4: Q mean nothing .*; line 3: Q mean nothing"),
+    ],
+)
+def test_a_refusal_names_the_slip_that_led_to_it(body, words):
+    with pytest.raises(aw.ProgramError, match=words):
+        read(body)
+
+
 def test_all_obstacles_are_told_at_once():
     with pytest.raises(aw.ProgramError, match=r"2 more in the way: line 4 .*line 5") as caught:
         read("G1 X1 X2\nG5 X1\nG1 X#9")
@@ -355,3 +398,54 @@ def test_words_that_mean_nothing_in_their_block_are_told(words):
     program = aw.read_program(f"{HEAD}G1 X1\n{words}\nX2\n", "g-code")
     line = HEAD.count("\n") + 2
     assert any(note.line == line and "Q mean nothing" in note.message for note in program.notes)
+
+
+# coordinates without a motion word: dialect, program, moves or "" where it is refused
+WORDLESS = [
+    ("grbl", "X1 Y0 Z0\nG1 X2 F100", "joint line"),
+    ("fanuc", "X1 Y0 Z0\nG1 X2 F100", "joint line"),
+    (None, "X1 Y0 Z0\nG1 X2 F100", "joint line"),
+    ("linuxcnc", "X1 Y0 Z0", ""),
+    ("marlin", "X1 Y0 Z0", ""),
+    ("fanuc", "G0 X0 Y0 Z9\nG81 X1 Z-1 R2 F100\nG80\nX3\nG1 X5", "joint joint joint line joint joint line"),
+    (None, "G1 X0 Y0 Z9 F100\nG81 X1 Z-1 R2\nG80\nX3", "line joint joint line joint line"),
+    ("linuxcnc", "G0 X0 Y0 Z9\nG81 X1 Z-1 R2 F100\nG80\nX3", ""),
+    ("grbl", "G0 X0 Y0 Z9\nG81 X1 Z-1 R2 F100\nG80\nX3", ""),
+    (None, "G2 X1 I1 F100\nG80\nX3", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "body", "kinds"), WORDLESS, ids=[f"{d}-{k}" for k, (d, _, _) in enumerate(WORDLESS)]
+)
+def test_coordinates_without_a_motion_word_are_read_as_the_controller_does_and_told(dialect, body, kinds):
+    if not kinds:
+        with pytest.raises(aw.ProgramError, match="where to is said, but not how"):
+            aw.read_program("G21 G90\n" + body + "\n", "g-code", dialect=dialect)
+        return
+    program = aw.read_program("G21 G90\n" + body + "\n", "g-code", dialect=dialect)
+    assert " ".join(m.kind for m in program.moves) == kinds
+    line = next(k for k, text in enumerate(body.split("\n"), 2) if text.startswith("X"))
+    assert any(note.line == line and "--dialect" in note.message for note in program.reading.assumed)
+
+
+def test_each_line_without_a_motion_word_is_told():
+    cycle = "G81 X1 Z-1 R2\nG80\nX3\n"
+    program = aw.read_program("G21 G90 F100\nG0 X0 Y0 Z9\n" + 2 * cycle, "g-code")
+    assert {5, 8} <= {note.line for note in program.notes if "behind G80" in note.message}
+
+
+def test_messages_for_the_operator_move_nothing():
+    program = read('G1 X1\nMSG "X9 Y9"\nN5 LogMsg "M30"\nX2')
+    assert xs(program) == [1, 2] and sum("message" in note.message for note in program.notes) == 2
+    with pytest.raises(aw.ProgramError, match="line 4"):
+        read("G1 X1\nMSX 5")
+
+
+def test_too_many_moves_are_told_once(monkeypatch):
+    monkeypatch.setattr("armwright.programs.languages.program_draft.MAX_MOVES", 20)
+    monkeypatch.setattr("armwright.programs.languages.gcode_quick.MAX_MOVES", 20)
+    monkeypatch.setattr("armwright.programs.languages.gcode.MAX_MOVES", 20)
+    with pytest.raises(aw.ProgramError, match=r"more than 20 moves; valid") as caught:
+        read("G1 X1\n" + "\n".join(f"X{k}" for k in range(2, 60)))
+    assert caught.value.line == 22

@@ -59,6 +59,8 @@ LEFT_OUT = {
     "urscript": {"not", "local", "global", "halt", "break"},  # the last two are statements of one word
 }
 """Words that the grammars make optional: a program without one of them is another program."""
+OTHER_WORDS = {"XCOS", "COS", "SIN", "TAN", "OR"}
+"""Words of G-code that others become by the loss of a letter: ACOS (behind an X), ASIN, ATAN, XOR."""
 DECLARED = (
     r"(?im)^\s*(?:const|var|pers|proc|func|trap|decl|def|int|real|setdo)\b[^\n:=(]*\b{0}\s*(?:$|[:;={{(,])"
     r"|^\s*{0}\s*:(?!=)|^\s*record\s+{0}"
@@ -113,8 +115,14 @@ def damaged_gcode(text: str, random_: random.Random) -> tuple[str, re.Match[str]
     return text[:start] + "".join(letters) + text[word.end() :], word
 
 
-def another_program(text: str, word: re.Match[str], language: str) -> bool:
-    """Return whether the grammar allows to leave a word out: an optional one, or a function before "(value)"."""
+def another_program(text: str, word: re.Match[str], language: str, damaged: str) -> bool:
+    """Return whether the grammar allows to leave a word out: an optional one, or a function before "(value)".
+
+    In G-code a letter goes, and ACOS without its A is COS.
+    """
+    if language == "g-code":
+        left = re.search(r"[A-Za-z]*$", damaged[: word.end() - 1])
+        return left is not None and left[0] in OTHER_WORDS
     before, behind = text[: word.start()].rstrip(" "), text[word.end() :].lstrip(" ")
     function = behind.startswith("(") and before.endswith((*"=+-*/,([", "if", "while"))
     return language in LEFT_OUT and (word[0].lower() in LEFT_OUT[language] or function)
@@ -126,9 +134,12 @@ def lines_of(text: str, word: re.Match[str], language: str) -> set[int]:
     declared = f"{DECLARED}|{SET.removeprefix('(?m)')}" if language == "urscript" else DECLARED
     own = re.search(declared.format(name), text)
     places = [m.start() for m in re.finditer(name, text, re.IGNORECASE)] if own else [word.start()]
-    label = re.match(r"\d+", text[word.end() :]) if word[0] == "N" else None  # of a G-code line
+    label = re.match(r"\d+", text[word.end() :]) if word[0] in ("N", "O") else None  # of a G-code line or program
     if label:
-        places += [m.start() for m in re.finditer(rf"GOTO{label[0]}\b", text)]
+        call = "GOTO" if word[0] == "N" else r"(?:M98|G65) ?P\d?"
+        places += [m.start() for m in re.finditer(rf"{call}{label[0]}\b", text)]
+    if language == "g-code" and "G65" in text[text.rfind("\n", 0, word.start()) + 1 : word.start()]:
+        places += [m.start() for m in re.finditer(r"#\d", text)]  # an argument's letter is a variable's name
     return {text.count("\n", 0, place) + 1 for place in places}
 
 
@@ -160,7 +171,7 @@ def unnoticed(language: str, count: int, seed: str = "mutation") -> list[str]:
         whole = random_.choice(PROGRAMS[language])
         text, word = (damaged_gcode if language == "g-code" else damaged)(whole, random_)
         deleted = len(text) < len(whole)
-        if not noticed(whole, text, word, language) and not (deleted and another_program(whole, word, language)):
+        if not noticed(whole, text, word, language) and not (deleted and another_program(whole, word, language, text)):
             line = whole.count("\n", 0, word.start()) + 1
             found.append(f"line {line}, {word[0]}: {text.splitlines()[line - 1]}")
     return found

@@ -277,6 +277,13 @@ def test_what_the_user_says():
     assert len(moves("  while True:\n  " + x("1") + "  end\n", passes=3)) == 3
 
 
+def test_a_refusal_names_the_line_that_was_left_out_before():
+    loop = "  i = 0\n  while True:\n    i = i + 1\n    if i == 2:\n      continue\n    end\n"
+    body = loop + "    if i > 3:\n      bxeak\n    end\n" + x("i") + "  end\n"
+    with pytest.raises(aw.ProgramError, match=r"millimetres where metres are meant.*left out: line 10: .*'bxeak'"):
+        aw.read_program(src(body), "urscript")
+
+
 def test_templates_are_refused():
     with pytest.raises(aw.ProgramError, match="template"):
         aw.read_program("def a():\n  movej({{ target }})\nend\n", "urscript")
@@ -285,6 +292,70 @@ def test_templates_are_refused():
 def test_rotations_between_conventions():
     yaw = moves("  r = rpy2rotvec([0, 0, d2r(90)])\n  movel(p[1, 0, 0, r[0], r[1], r[2]])\n")[0]
     assert np.allclose(yaw.target.T[:3, 0], [0, 1, 0]) and math.isclose(yaw.target.T[0, 3], 1.0)
+
+
+@pytest.mark.parametrize("angles", [(0.3, -0.4, 1.2), (3.0, 0.2, -2.5), (0.0, 0.0, 0.0)])
+def test_rotations_come_back_from_the_other_convention(angles):
+    """PolyScope's programs keep the yaw of a waypoint this way: to roll, pitch and yaw and back."""
+    roll, pitch, yaw = angles
+    body = f"  v = rotvec2rpy(rpy2rotvec([{roll}, {pitch}, {yaw}]))\n  movel(p[v[0], v[1], v[2], 0, 0, 0])\n"
+    assert np.allclose(moves(body)[0].target.T[:3, 3], angles, atol=1e-12)
+    body = "  v = rotvec2rpy([0.3, 0.1, -0.2])\n  w = rpy2rotvec(v)\n  movel(p[1, 0, 0, w[0], w[1], w[2]])\n"
+    assert np.allclose(moves(body)[0].target.T[:3, :3], exp_so3(np.array([0.3, 0.1, -0.2])), atol=1e-12)
+
+
+def test_where_the_arm_is_at_first_can_be_told():
+    body = "  a = get_actual_tcp_pose()\n  a[0] = a[0] + 1\n  movel(a)\n"
+    asked = aw.read_program(src(body)).reading.gaps[0].reason
+    assert "--input get_actual_tcp_pose=p[" in asked
+    told = {"get_actual_tcp_pose": "p[1, 2, 3, 0, 0, 0]"}
+    assert places(aw.read_program(src(body), inputs=told)) == [2]
+    body = "  q = get_actual_joint_positions()\n  q[5] = q[5] + 1\n  movej(q)\n  movej(get_actual_joint_positions())\n"
+    told = {"get_actual_joint_positions": "[0, 1, 2, 3, 4, 5]"}
+    program = aw.read_program(src(body), inputs=told)
+    assert [m.target.q[5] for m in program.moves] == [6, 5]  # what is told is not changed by the program
+    with pytest.raises(aw.ProgramError, match="--input get_actual_tcp_pose"):
+        aw.read_program(src(body), inputs={"get_actual_tcp_pose": "p[1, 2"})
+
+
+RELATIVE = [
+    "  movel(pose_trans(get_actual_tcp_pose(), p[0, 0, 0.1, 0, 0, 0]))\n",
+    "  movel(pose_trans(get_forward_kin(), p[0, 0, 0.1, 0, 0, 0]))\n",
+    "  a = get_target_tcp_pose()\n  movel(pose_trans(p[a[0], a[1], a[2], a[3], a[4], a[5]], p[0, 0, 0.1, 0, 0, 0]))\n",
+    f"  a = get_forward_kin({Q})\n  a = pose_trans(a, p[0, 0, 0, 0, 0, 0])\n"
+    "  movel(pose_trans(a, p[0, 0, 0.1, 0, 0, 0]))\n",
+    f"  a = get_forward_kin({Q}, tcp=p[0, 0, 0.2, 0, 0, 0])\n  movel(a)\n",
+]
+
+
+@pytest.mark.parametrize("body", RELATIVE)
+def test_where_joint_angles_lead_follows_from_the_arm(body, ur5):
+    """Moves relative to a joint move: known with the arm, a gap without it, never refused."""
+    text = src(f"  movej({Q})\n{body}")
+    gap = aw.read_program(text, "urscript").reading.gaps[0]
+    assert gap.line == text.count("\n") - 1 and "the arm" in gap.reason
+    program = aw.read_program(text, "urscript", robot=ur5)
+    tip = aw.fk(ur5, [0, -1.5, 1.5, 0, 1.5, 0])
+    tip[:3, 3] += 0.2 * tip[:3, 2]  # 0.1 of set_tcp, 0.1 of the move
+    assert program.reading.whole and np.allclose(program.moves[1].target.T, tip, atol=1e-12)
+
+
+def test_where_the_arm_stands_at_first_is_where_it_is(ur5):
+    q = [0.1, -1.5, 1.5, 0.2, 1.5, 0.3]
+    text = src("  a = get_actual_tcp_pose()\n  a[2] = a[2] + 0.1\n  movel(a)\n")
+    text = text.replace("  a =", "  q = get_actual_joint_positions()\n  q[0] = 0.2\n  movej(q)\n  a =")
+    moves = aw.read_program(text, "urscript", robot=ur5, start_q=q).moves
+    assert moves[0].target.q.tolist() == [0.2, *q[1:]]
+    tip = aw.fk(ur5, moves[0].target.q)
+    assert np.allclose(moves[1].target.T[:3, 3], tip[:3, 3] + 0.1 * tip[:3, 2] + [0, 0, 0.1], atol=1e-12)
+    with pytest.raises(aw.InputError, match="start_q"):
+        aw.read_program(text, "urscript", robot=ur5, start_q=q[:4])
+
+
+def test_an_item_of_a_pose_that_the_arm_knows_may_be_set():
+    body = f"  movej({Q})\n  a = get_actual_tcp_pose()\n  a[2] = a[2] + 0.1\n  movel(a)\n" + x("1")
+    program = aw.read_program(src(body), "urscript")
+    assert program.reading.words == "2 of 3 moves" and places(program) == [1]
 
 
 def test_a_misspelt_call_names_the_function_that_was_meant():

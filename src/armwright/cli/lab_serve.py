@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -54,10 +55,16 @@ class ControllerOptions:
     tcp: Annotated[str | None, typer.Option(help="x,y,z,rx,ry,rz of the TCP at the flange [m, rad].")] = None
     mount: Annotated[str | None, typer.Option(help="rx,ry,rz: how the base is turned against the floor [rad].")] = None
     start: Annotated[str | None, joints_option("--start", "Where the arm stands at first.")] = None
+    programs: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of .script and .urp programs for the dashboard.")
+    ] = None
+    remote: Annotated[bool, typer.Option("--remote", help="The dashboard says that it is in remote control.")] = False
     sensitivity: Annotated[float, typer.Option(help="Of the collision detector; 2 halves its thresholds.")] = 1.0
 
     def stand_options(self, arm: Robot) -> dict[str, Any]:
         """Return them as `Stand` takes them."""
+        from armwright.lab.controller.controller_states import CommandPlace
+
         load = None if self.payload is None else option_words.payload(self.payload)
         return {
             "world": _world(self.world),
@@ -67,6 +74,8 @@ class ControllerOptions:
             "tcp": tuple(_numbers(self.tcp, "--tcp", 6)) or None,
             "q0": None if self.start is None else option_words.configuration(self.start, arm, "--start"),
             "sensitivity": self.sensitivity,
+            "programs": self.programs,
+            "place": CommandPlace.REMOTE if self.remote else CommandPlace.OPEN,
         }
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,6 +153,8 @@ def _seconds(name: str, text: str) -> float:
 
 def _value(text: str) -> object:
     """Return an input's value: a number, true or false, or several by reading."""
+    if re.match(r"\s*p?\s*\[", text):
+        return text  # one value with parts, read by the language
     if "," in text:
         return [_value(part) for part in text.split(",")]
     if text.lower() in ("true", "false"):

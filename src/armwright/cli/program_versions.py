@@ -12,7 +12,7 @@ from armwright.cli.failures import fail
 from armwright.cli.option_groups import arm_command
 from armwright.cli.option_words import Json, out_option, robot_option
 from armwright.cli.output import NEGATIVE, say, say_json
-from armwright.cli.program_command import CycleOptions, Mounting, run_options
+from armwright.cli.program_command import CycleOptions, Mounting, arm_told, run_options
 from armwright.cli.program_reading import MOST_SHOWN, GcodeOptions
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def compare_programs(
     if out is not None and (out.suffix.lower() not in (".html", ".htm") or not out.parent.is_dir()):
         fail(f"{out}: expected a name that ends in .html, in a folder that exists")
     options = run_options(arm, cycles, mounting)
-    told = {**reading.said(), "robot": arm, "start_q": options["start_q"]}
+    told = reading.said() | arm_told(arm, options)
     runs = [
         run_program(arm, read_program(file, reading.language, **told), cycles.cycle, **options)
         for file in (before, after)

@@ -10,24 +10,29 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.errors import InputError
 from armwright.lab.controller.controller import CONTROLLER_TICK, Controller
+from armwright.lab.controller.controller_states import CommandPlace
 from armwright.lab.controller.published import Outputs, realtime_packet, values
-from armwright.lab.controller.script_programs import run_script
+from armwright.lab.controller.script_programs import run_script, run_text
 from armwright.lab.lab_clock import Clock
 from armwright.lab.lab_plant import LabPlant
 from armwright.lab.net import STEPS_PER_TICK, Connection, Network
+from armwright.lab.operator_panel import OperatorPanel
 from armwright.lab.primary_feed import PrimaryFeed
+from armwright.lab.program_store import ProgramStore
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
 from armwright.lab.wire.rtde import RtdeConnection
 from armwright.lab.wire.script_text import ScriptReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from armwright.lab.flange_sensing import DeviceClock, FeltWrench
     from armwright.robot.model import Robot
@@ -154,6 +159,7 @@ class Stand:
 
     Attributes:
         controller: behind the ports. ports: name → number. clock: the pace. network: the sockets. faults: injected.
+        store: programs. panel: what the dashboard sets.
         gaps: publications that came more than two periods after the last.
         sensors: called every tick with its number and what sensors feel. closers: called at the end.
         witnesses: called every tick after the arm has moved; they look at the truth and change nothing.
@@ -177,6 +183,8 @@ class Stand:
         pace: float = 1.0,
         current_noise: float = 0.0,
         seed: int = 0,
+        programs: Path | None = None,
+        place: CommandPlace = CommandPlace.REMOTE,
     ) -> None:
         """Compile everything and open the ports; nothing moves before `start`.
 
@@ -196,6 +204,8 @@ class Stand:
             pace: seconds of the controller per second; clients that use its clock notice nothing.
             current_noise: deviation of a published motor current [A].
             seed: of that noise.
+            programs: folder of `.script` and `.urp` files that the dashboard loads by name.
+            place: from where the arm is commanded.
         """
         if not 0.1 <= pace <= MOST_PACE:
             raise InputError(f"lab: pace must be 0.1 to {MOST_PACE:g}, got {pace}")
@@ -211,6 +221,9 @@ class Stand:
         self.host = host
         self.network = Network(self.controller.lock)
         self._feed = PrimaryFeed(self.controller, self.network)
+        self.store = ProgramStore(self.controller, partial(run_text, self.controller), programs)
+        self.panel = OperatorPanel(self.controller, self.store)
+        self.controller.place = place
         self.sensors: list[Callable[[int, FeltWrench], None]] = []
         self.closers: list[Callable[[], None]] = []
         self.witnesses: list[Callable[[], None]] = []
@@ -230,7 +243,7 @@ class Stand:
         c = self.controller
         makers: dict[str, Callable[[], Any]] = {
             "rtde": lambda: (RtdeConnection(c, self._streamed_fields), b""),
-            "dashboard": lambda: (DashboardConnection(c), BANNER),
+            "dashboard": lambda: (DashboardConnection(self.panel), BANNER),
             "primary": lambda: (ScriptConnection(c), self._feed.greeting()),
             "secondary": lambda: (ScriptConnection(c), self._feed.greeting()),
         }
@@ -249,6 +262,7 @@ class Stand:
         self.clock.stop()
         self.network.close()
         self.controller.solver.close()
+        self.store.close()
         for close in self.closers:
             close()
 
@@ -264,6 +278,7 @@ class Stand:
         c = self.controller
         with c.lock:
             begun = time.perf_counter()
+            self.store.tick()
             c.tick()
             for witness in self.witnesses:
                 witness()

@@ -126,8 +126,8 @@ def read_program(
         spin: turn of the tool about that axis [rad].
         machine_home: (3,) [m] where G28 leads, in the machine's axes; such a move is a gap if omitted.
         machine_frame: (4, 4) the machine's axes in the arm's base, for G53; such a move is a gap if omitted.
-        robot: the arm; with it RAPID and KRL programs know the place of their tool after a move to joints (CRobT,
-            $POS_ACT, targets that leave coordinates out), as planned and not as measured.
+        robot: the arm; with it RAPID, KRL and URScript programs know the place of their tool after a move to joints
+            (CRobT, $POS_ACT, get_actual_tcp_pose, targets that leave coordinates out), as planned and not as measured.
         start_q: (n,) where its joints stand at first [rad]; a program that asks for that has a gap if omitted.
 
     Returns:

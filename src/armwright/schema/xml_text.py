@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 64
 MAX_ELEMENTS = 100_000
+MAX_TEXT = 256  # characters of an element's text that are kept: descriptions have their numbers in attributes
 _LONG_PATH = 256  # characters from which a path is rather a text that was mistaken for one
 _DECLARATION = re.compile(r"\A\s+<\?xml\s[^>]*\?>")
 _SHOWN = 40  # characters of a hostile string that a message repeats
@@ -100,8 +101,8 @@ def _tame(text: str) -> str:
 class _Builder:
     """Target of the parser: builds `XmlNode`s and counts."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
+    def __init__(self, file: str, most_text: int) -> None:
+        self.file, self.most_text = file, most_text
         self.root: XmlNode | None = None
         self.open: list[XmlNode] = []
         self.count = 0
@@ -127,7 +128,7 @@ class _Builder:
         self.open.append(node)
 
     def data(self, text: str) -> None:
-        if self.open and len(self.open[-1].text) < 256:  # descriptions keep numbers in attributes: text is short
+        if self.open and len(self.open[-1].text) < self.most_text:
             self.open[-1].text += text
 
     def end(self, tag: str) -> None:
@@ -148,12 +149,13 @@ def read_bytes(path: Path, what: str) -> bytes:
         raise DescriptionError(f"cannot read the {what}: {reason}", where=file, rule=rule) from error
 
 
-def parse_xml(content: bytes | str, file: str) -> XmlNode:
+def parse_xml(content: bytes | str, file: str, *, most_text: int = MAX_TEXT) -> XmlNode:
     """Parse one XML document.
 
     Args:
         content: the document; bytes must be UTF-8 (with or without byte order mark).
         file: name used in messages.
+        most_text: characters of an element's text from which no more is kept.
 
     Raises:
         DescriptionError: with file and line, for anything that is not plain, well-formed XML within the caps.
@@ -166,7 +168,7 @@ def parse_xml(content: bytes | str, file: str) -> XmlNode:
         raise DescriptionError("the document is empty", where=f"{file}:1", rule="well-formed")
     if text[0].isspace():  # before a declaration white space is an error of form that changes nothing
         text = _DECLARATION.sub(lambda found: "\n" * found[0].count("\n"), text, count=1)
-    builder = _Builder(file)
+    builder = _Builder(file, most_text)
     parser = DefusedXMLParser(target=builder, forbid_dtd=True, forbid_entities=True, forbid_external=True)
     builder.parser = parser
     root: XmlNode | None = None

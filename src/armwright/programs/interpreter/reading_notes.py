@@ -17,6 +17,7 @@ from armwright.syntax.program_tree import Module, Routine, blocks_of, statements
 from armwright.syntax.scanner import VALID, Token
 
 MOST_TOLD = 8  # obstacles in one message
+MOST_DOUBTFUL = 4  # lines that were left out, in the same
 
 
 class Obstacle(Exception):  # noqa: N818 - ends one statement; what stands in the way is in the list
@@ -65,6 +66,7 @@ class ReadingNotes:
         self.gaps: list[Gap] = []
         self.unread: dict[tuple[str, int], Note] = {}
         self.set_aside: dict[tuple[str, int], Note] = {}
+        self.odd: list[Note] = []  # words that mean nothing where they stand: slips of the pen, perhaps
         self.assumed: dict[str, Note] = {}
         self.needs: dict[tuple[str, int], str] = {}
         self.ran: dict[str, set[int]] = {}
@@ -88,6 +90,11 @@ class ReadingNotes:
         if said not in self.assumed:
             self.assumed[said] = Note(line, said)
             self.draft.note(line, said)
+
+    def leave_out(self, line: int, text: str) -> None:
+        """Say that words mean nothing where they stand; a refusal further on names them, too."""
+        self.note(line, text)
+        self.odd.append(Note(line, self.message(text)))
 
     def skip(self, at: Token, text: str) -> None:
         """Say that something was skipped that may move the arm."""
@@ -148,12 +155,19 @@ class ReadingNotes:
         if not self.obstacles:
             return
         first, *others = self.obstacles.values()
-        if not others:
+        doubtful = [*self.set_aside.values(), *self.odd]  # may be why: a misspelt end of a loop, an arc's lost axis
+        if not others and not doubtful:
             raise first
-        told = "; ".join(f"line {e.line} at {e.word!r}: {_bare(e)}" for e in others[:MOST_TOLD])
-        more = f"; and {len(others) - MOST_TOLD} more" if len(others) > MOST_TOLD else ""
+        more = []
+        if others:
+            told = "; ".join(f"line {e.line} at {e.word!r}: {_bare(e)}" for e in others[:MOST_TOLD])
+            rest = f"; and {len(others) - MOST_TOLD} more" if len(others) > MOST_TOLD else ""
+            more.append(f"{len(others)} more in the way: {told}{rest}")
+        if doubtful:
+            doubtful.sort(key=lambda note: (note.line > first.line, abs(note.line - first.line)))
+            more.append("left out: " + "; ".join(f"line {n.line}: {n.message}" for n in doubtful[:MOST_DOUBTFUL]))
         raise ProgramError(
-            f"{_bare(first)} [{len(others)} more in the way: {told}{more}]",
+            f"{_bare(first)} [{'; '.join(more)}]",
             file=first.file,
             line=first.line,
             column=first.column,

@@ -27,7 +27,8 @@ from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.languages.gcode_blocks import Codes
 from armwright.programs.languages.gcode_dialects import ENDS
 from armwright.programs.languages.gcode_quick import GcodeQuick
-from armwright.programs.languages.gcode_words import Block, parse_line, token
+from armwright.programs.languages.gcode_words import O_WORDS, Block, parse_line, token
+from armwright.programs.languages.program_draft import MAX_MOVES
 from armwright.programs.program import Program
 from armwright.programs.reading import ReadOptions
 from armwright.syntax.program_tree import Module, Node
@@ -117,6 +118,8 @@ class GcodeReader(GcodeQuick):
             try:
                 index = self.one(block, index)
             except Obstacle:
+                if len(self.notes.draft.moves) >= MAX_MOVES:
+                    raise _End from None  # said once, not for each of the lines that follow
                 index += 1
             except UnknownPart as part:
                 self.notes.note(block.line, f"left out, for it depends on {', '.join(part.unknown.names)}")
@@ -150,6 +153,9 @@ class GcodeReader(GcodeQuick):
             return self.flow(block, index)
         if block.flow is not None and not block.words and not block.assigns:
             return index + 1
+        if block.flow is not None and any(word.value is None for word in block.words):
+            word = block.words[0]
+            self.obstacle(f"unknown word {word.at.text!r} behind a number of O", word.at, ", ".join(O_WORDS))
         if block.assigns:
             block = self.settled(block)
             self.assign_all(block)
@@ -310,11 +316,15 @@ class GcodeReader(GcodeQuick):
 
     def find(self, index: int, wanted: tuple[tuple[str, str], ...], at: Token) -> int:
         """Return the index of the next line with one of some words of flow."""
-        for k in range(index + 1, len(self.notes.module.lines)):
-            flow = self.block(k).flow
-            if flow is not None and (flow[0], flow[1]) in wanted:
+        lines, word = len(self.notes.module.lines), wanted[-1][0].lstrip("o")
+        slip = ""
+        for k in range(index + 1, lines):
+            block = self.block(k)
+            if block.flow is not None and (block.flow[0], block.flow[1]) in wanted:
                 return k
-        self.obstacle(f"a block that is never closed by {wanted[-1][0].lstrip('o')}", at, wanted[-1][0].lstrip("o"))
+            if block.trouble is not None and not slip:
+                slip = f"; line {k + 1} is not understood: {block.trouble[0]}"
+        self.obstacle(f"a block that is never closed by {word} in lines {at.line} to {lines}{slip}", at, word)
 
     def back(self, index: int, wanted: tuple[str, str], at: Token) -> int:
         """Return the index of the line before with a word of flow."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from armwright.programs.interpreter.program_values import Unknown, UnknownPart, Value, ValueTrouble, is_number
 from armwright.programs.interpreter.reading_notes import ReadingNotes
-from armwright.programs.languages.gcode_dialects import DIALECTS, GcodeDialect, guess
+from armwright.programs.languages.gcode_dialects import DIALECTS, LENIENT, GcodeDialect, guess
 from armwright.programs.languages.gcode_expression import worked_out
 from armwright.programs.languages.gcode_words import Word
 from armwright.programs.languages.program_draft import MM
@@ -65,8 +65,10 @@ class GcodeAxes:
     def _dialect(self, text: str) -> GcodeDialect:
         said = self.options.dialect
         if said is not None:
-            return DIALECTS[said]
+            self.without_word = DIALECTS[said]
+            return self.without_word
         dialect, why = guess(text)
+        self.without_word = dialect if why else DIALECTS[LENIENT]  # how coordinates without a motion word are read
         told = f", for it has {why!r}" if why else ", as nothing in it tells"
         self.notes.assume(1, f"read as G-code of {dialect.name}{told}", "--dialect")
         return dialect

@@ -23,6 +23,7 @@ from armwright.spatial import pose, rotation_from_euler
 from armwright.syntax.scanner import Token
 
 MOTIONS = ("G0", "G1", "G2", "G3")
+STRAIGHT = MOTIONS[:2]
 PROBES = ("G38.2", "G38.3", "G38.4", "G38.5")
 ALL_AXES = AXES + TURNING + FURTHER
 SETTING_FROM = 92  # M words from here on own the axis words of their line
@@ -355,6 +356,8 @@ class GcodeBlocks(GcodeCycles):
     def motion_of(self, codes: Codes, words: Words, at: Token, done: bool) -> None:
         """Carry out the block's motion, or that in force."""
         said = next((name for name in codes if GROUP_OF.get(name) == "motion" and name != "G80"), "")
+        if self.motion in MOTIONS:
+            self.motion_before = self.motion
         if "G80" in codes and not (self.dialect.one_command):
             self.end_cycle()
             self.motion = ""
@@ -373,12 +376,13 @@ class GcodeBlocks(GcodeCycles):
             self.unused({k: word for k, word in words.items() if k == "Q" and not pecks}, said, at)
             self.cycle(words, first, self.motion)
             return
-        turns = self.motion in ("G2", "G3") and any(letter in words for letter in "IJKR")
+        # as on LinuxCNC and grbl, an arc in force goes on where an axis is named: R of "M73 P5 R10" is no radius
+        turns = bool(axes or said) and self.motion in ("G2", "G3") and any(letter in words for letter in "IJKR")
         if not axes and not turns:
             self.unused(words, said, at)
             return
         if not self.motion:
-            self.obstacle("where to is said, but not how", at, "G0, G1, G2 or G3")
+            self.motion = self.motion_unsaid(at)
         if self.motion in PROBES:
             self.notes.assume(at.line, f"{self.motion} finds nothing on its way: its end is taken")
             self.go(words, at, "G1")
@@ -390,8 +394,22 @@ class GcodeBlocks(GcodeCycles):
             self.unused({letter: word for letter, word in words.items() if letter not in own}, said, at)
             self.go(words, at, self.motion)
 
+    def motion_unsaid(self, at: Token) -> str:
+        """Return the motion of coordinates without a motion word, which controllers understand in different ways."""
+        if not self.motion_before and self.without_word.power_on:
+            found = self.without_word.power_on
+            said = f"coordinates before the first motion word: {found}, in force when {self.without_word.name} starts"
+        elif self.motion_before in STRAIGHT and self.without_word.own_cycles:
+            found = self.motion_before
+            said = f"coordinates behind G80: {found}, in force before the cycle, as {self.without_word.name} has it"
+        else:
+            self.obstacle("where to is said, but not how", at, "G0, G1, G2 or G3")
+        self.notes.assume(at.line, said, "--dialect")
+        self.notes.note(at.line, f"{said}; --dialect says otherwise")  # at each such line, not at the first alone
+        return found
+
     def unused(self, words: dict[str, Word], said: str, at: Token) -> None:
         """Say which words mean nothing in their block."""
         idle = [letter for letter in words if letter in "IJKPQRL"]
         if idle:
-            self.notes.note(at.line, f"{', '.join(idle)} mean nothing in this line and are left out")
+            self.notes.leave_out(at.line, f"{', '.join(idle)} mean nothing in this line and are left out")

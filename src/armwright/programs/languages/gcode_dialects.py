@@ -20,6 +20,8 @@ class GcodeDialect:
         homing: G28 looks for switches, so it has no path.
         one_command: a line is one command, so all words behind an M word are its own; G0 is as fast as F.
         repeat: letter that repeats a canned cycle.
+        power_on: motion in force before the first motion word; empty where coordinates alone are an error then.
+        own_cycles: canned cycles are a group of their own, so the motion before them is in force again behind G80.
         signs: what its texts have and others do not.
     """
 
@@ -28,6 +30,8 @@ class GcodeDialect:
     homing: bool
     one_command: bool
     repeat: str
+    power_on: str
+    own_cycles: bool
     signs: re.Pattern[str]
 
 
@@ -46,14 +50,16 @@ FANUC = _signs(rf"{NUMBERED}O\d{{4,}}[ \t]*(?:\(|;|$)|^[ \t]*:\d{{4}}|\bGOTO[ \t
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
-        GcodeDialect("marlin", 1e-3, True, True, "L", MARLIN),
-        GcodeDialect("grbl", 1.0, False, False, "L", GRBL),
-        GcodeDialect("linuxcnc", 1.0, False, False, "L", LINUXCNC),
-        GcodeDialect("fanuc", 1e-3, False, False, "K", FANUC),
+        GcodeDialect("marlin", 1e-3, True, True, "L", "", False, MARLIN),
+        GcodeDialect("grbl", 1.0, False, False, "L", "G0", False, GRBL),
+        GcodeDialect("linuxcnc", 1.0, False, False, "L", "", False, LINUXCNC),
+        GcodeDialect("fanuc", 1e-3, False, False, "K", "G0", True, FANUC),
     )
 }
 """In the order in which a text is looked at; `linuxcnc` where nothing tells."""
 NONE_TOLD = "linuxcnc"
+LENIENT = "fanuc"
+"""Where nothing tells, coordinates without a motion word are read as here: `NONE_TOLD` has no meaning for them."""
 
 
 def guess(text: str) -> tuple[GcodeDialect, str]:

@@ -35,6 +35,7 @@ class GcodeMoves(GcodeAxes):
         """Begin without a motion."""
         super().__init__(text, file, options)
         self.motion, self.plane, self.feed_mode = "", "G17", "G94"
+        self.motion_before = ""  # last of G0 to G3
         self.feed: float | None = None  # m/s; 1/min under G93; m a turn under G95
         self.feed_unknown = ""
         self.spindle: float | None = None  # turns a minute

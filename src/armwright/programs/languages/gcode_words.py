@@ -20,6 +20,8 @@ PRINTER_WORD = re.compile(r"([A-Za-z])[ \t]*([-+]?[ \t]*(?:\d+\.?\d*|\.\d+))[ \t
 LARGEST_WORD = 1e9  # beyond all numbers of a program
 TEXT_WORDS = re.compile(r"[ \t]*(?:N\d+[ \t]*)?M(?:117|118|23|28|32|33|16|486|862\.3|1002)(?!\d)", re.IGNORECASE)
 """Words of Marlin whose arguments are text: messages and names of files."""
+MESSAGE = re.compile(r"[ \t]*(?:N\d+[ \t]*)?(?:LOG)?MSG[ \t]*[\"(]", re.IGNORECASE)
+"""``MSG "…"`` and ``LOGMSG "…"``: texts for the operator on some hobby controllers; the machine goes on."""
 FLOW_WORDS = ("if", "goto", "while", "end", "then", "do", "else")
 O_WORDS = (
     *("sub", "endsub", "return", "call", "if", "elseif", "else", "endif"),
@@ -94,6 +96,9 @@ def without_comments(text: str) -> tuple[str, int]:
 def parse_line(raw: str, line: int, printer: bool) -> Block:
     """Return the block of a line; what is not understood is in its `trouble`."""
     block = Block(line)
+    if MESSAGE.match(raw):
+        block.remarks.append("a message for the operator is left out")
+        return block
     text_word = TEXT_WORDS.match(raw) if printer else None
     text, opened = (text_word[0], -1) if text_word else without_comments(raw)
     if opened >= 0:

@@ -9,6 +9,7 @@ arguments, is a library: it is read and has no moves.
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 
 from armwright.errors import ProgramError
@@ -40,16 +41,20 @@ class UrscriptReader(UrscriptMoves):
         """Read the file."""
         super().__init__(parse_urscript(text, file), options)
         for name, value in options.define.items():
-            self.scopes.shared[name] = Cell("", self.defined(name, value))
+            self.scopes.shared[name] = Cell("", self.defined(f"--define {name}", value))
+        for name, said in self.inputs.items():
+            if isinstance(said, str) and re.match(r"\s*p?\s*\[", said):  # other texts are texts, as a socket sends them
+                made = self.defined(f"--input {name}", said)
+                self.inputs[name] = [made] if isinstance(made, list) else made  # one reading that is a list
 
-    def defined(self, name: str, value: Value) -> Value:
-        """Return what a user defines; a text is read as URScript."""
+    def defined(self, option: str, value: Value) -> Value:
+        """Return what a user says by an option; a text is read as URScript."""
         if not isinstance(value, str):
             return value
         try:
-            return self.value(UrscriptParser(value, f"--define {name}").expression())
+            return self.value(UrscriptParser(value, option).expression())
         except Syntax as error:
-            raise ProgramError(f"--define {name}: {error}", valid=error.valid or "a value of URScript") from None
+            raise ProgramError(f"{option}: {error}", valid=error.valid or "a value of URScript") from None
 
     def program(self) -> Program:
         """Run the program."""

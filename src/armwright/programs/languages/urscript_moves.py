@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from armwright.kinematics import fk
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -46,6 +47,9 @@ class UrscriptMoves(UrscriptValues):
         self.tool: Array | Unknown | None = None
         self.payload: Payload | Unknown | None = None
         self.last: Joints | Array | None = None  # joints, or T_base_flange (4, 4)
+        self.robot = options.robot if options.robot is not None and options.robot.n == JOINTS else None
+        if self.robot is not None and options.start_q is not None:
+            self.last = Joints(options.start_q)
         self.label = ""
         self.load_at_tool = False  # the load's centre of mass is the tool point
         self.pressed = False  # force_mode is on
@@ -172,21 +176,33 @@ class UrscriptMoves(UrscriptValues):
             self.notes.note(at.line, planned, once=True)
             return pose_from(self.last if self.tool is None else self.last @ self.tool)
         if "pose" in name and isinstance(self.last, Joints):
-            return RecordValue("fk", {"q": [float(angle) for angle in self.last.q]})
+            self.notes.note(at.line, planned, once=True)
+            return self.pose_at([float(angle) for angle in self.last.q], self.tool)
         if "joint" in name and isinstance(self.last, np.ndarray) and not isinstance(self.tool, Unknown):
             return RecordValue("ik", {"pose": pose_from(self.last if self.tool is None else self.last @ self.tool)})
-        return Unknown(f"{name} is only known while the cell runs", (name,))
+        example = "p[x, y, z, rx, ry, rz]" if "pose" in name else "[q1, …, q6]"
+        return Unknown(f"{name} is only known while the cell runs; --input {name}={example} says it", (name,))
 
     def forward_kin(self, values: dict[str, Value], at: Token) -> Value:
         """Return the pose of joints: a move can use it, a sum would need the arm."""
-        if "tcp" in values:
-            return Unknown("get_forward_kin with another tool needs the arm", ("get_forward_kin",))
+        tool = matrix_of(values["tcp"]) if "tcp" in values else self.tool
+        if "tcp" in values and (self.robot is None or "q" not in values):
+            return Unknown("get_forward_kin with another tool needs the arm and its joint angles", ("get_forward_kin",))
         if "q" not in values:
             row = BUILTINS["get_target_tcp_pose"]
             return self.state(row, tree.FunctionCall(at, ()))
         if isinstance(values["q"], RecordValue) and values["q"].kind == "ik":
             return values["q"].parts["pose"]
-        return RecordValue("fk", {"q": values["q"]})
+        return self.pose_at(values["q"], tool)
+
+    def pose_at(self, q: Value, tool: Array | Unknown | None) -> Value:
+        """Return the pose of joint angles (6,) [rad]: with the arm its numbers, else one that a move can use."""
+        if self.robot is None or not isinstance(q, list) or len(q) != JOINTS or not all(is_number(n) for n in q):
+            return RecordValue("fk", {"q": q})
+        if isinstance(tool, Unknown):
+            return tool
+        T = fk(self.robot, np.array([float(number_of(n)) for n in q]))
+        return pose_from(T if tool is None else T @ tool)
 
     def asked_outside(self, at: Token) -> None:
         """End the rounding of the last corner: the arm stops where the program asks the cell."""

@@ -68,6 +68,15 @@ def pose_from(T: Array) -> RecordValue:
     return pose_of([*map(float, T[:3, 3]), *map(float, log_so3(T[:3, :3]))])
 
 
+OF_THE_ARM = ("ik", "fk")
+"""Kinds of records that stand for the joints of a pose, and for the pose of joints."""
+
+
+def needs_the_arm(at: Token) -> Unknown:
+    """Return the value of what the text alone does not tell."""
+    return Unknown(f"{at.text} follows from the arm's kinematics, which the text does not have", (at.text,))
+
+
 class UrscriptValues(Interpreter):
     """Scopes, sums and functions of URScript."""
 
@@ -110,6 +119,8 @@ class UrscriptValues(Interpreter):
             for position in node.indices:
                 where = self.value(position)
                 held = base.value
+                if isinstance(held, RecordValue) and held.kind in OF_THE_ARM:
+                    held = base.value = needs_the_arm(node.at)
                 if isinstance(held, RecordValue) and held.kind == "pose" and not isinstance(where, Unknown):
                     where = str(int(number_of(where)))
                     if where not in held.parts:
@@ -173,8 +184,8 @@ class UrscriptValues(Interpreter):
 
     def item(self, value: Value, position: Value, at: Token) -> Value:
         """Return one item of a list or pose, from 0."""
-        if isinstance(value, RecordValue) and value.kind in ("ik", "fk"):
-            return Unknown(f"{at.text} follows from the arm's kinematics", (at.text,))
+        if isinstance(value, RecordValue) and value.kind in OF_THE_ARM:
+            return needs_the_arm(at)
         if isinstance(value, RecordValue) and value.kind == "pose" and not isinstance(position, Unknown):
             return self.part(value, str(int(number_of(position))), at)
         return super().item(value, position, at)
@@ -260,6 +271,10 @@ class UrscriptValues(Interpreter):
                 return Unknown(unknown.reason, unknown.names)
             if key == "get_forward_kin":
                 return self.forward_kin(values, at)
+            if key != "get_inverse_kin" and any(
+                isinstance(v, RecordValue) and v.kind in OF_THE_ARM for v in values.values()
+            ):
+                return needs_the_arm(at)
             if key in self.made:
                 return self.made[key](*(values[n] for n in row.names if n in values))
         return self.state(row, node)
@@ -374,7 +389,7 @@ POSES: dict[str, Callable[..., Value]] = {
     "point_dist": _distance,
     "interpolate_pose": _interpolated,
     "rpy2rotvec": lambda v: [*map(float, log_so3(rotation_from_euler(_three(v)[::-1], "zyx")))],
-    "rotvec2rpy": lambda v: [*map(float, euler_from_rotation(exp_so3(_three(v)), "zyx")[::-1])],
+    "rotvec2rpy": lambda v: [*map(float, euler_from_rotation(exp_so3(_three(v)), "zyx").angles[::-1])],
 }
 NUMBERS: dict[str, Callable[..., float]] = {
     "acos": math.acos,

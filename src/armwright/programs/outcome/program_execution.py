@@ -249,7 +249,7 @@ def run_program(
     if rule != "full" and not tracker.printed:
         raise InputError(f"rule: {rule!r} is a rule of Algorithm 1; give tracking='algorithm-1' with it")
     if isinstance(program, str | Path):
-        program = read_program(program, robot=robot, start_q=start_q)
+        program = read_program(program, robot=robot if tool is None else None, start_q=start_q)
     check_known(program)
     chosen = basis_of(robot, basis)
     check_program(program, robot)
