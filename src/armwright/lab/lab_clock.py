@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`Clock`: the one clock of the lab, a thread that sleeps to absolute deadlines and records how late it was.
 
-Python cannot promise real time, but it can be measured. A tick that is late is made up for at once, so that no sample
-is lost by the device's clock. Where the machine stood still for longer than `CATCH_UP`, the deadlines move on instead,
-and that is counted as a stall.
+Python cannot promise real time, but it can be measured. A tick that is late is made up for as soon as clients stand it:
+they get their packets at least `SPACING` apart, and no sample is lost by the device's clock. Where the machine stood
+still for longer than `CATCH_UP`, the deadlines move on instead, and that is counted as a stall.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 CATCH_UP = 0.25  # [s]
 EDGES = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 4e-3, 8e-3, 16e-3, 32e-3, 0.1, CATCH_UP)
+SPACING = 1e-3  # [s] from the end of a tick to the next: some clients take two packets within that for one
 PRIORITY = 20  # of SCHED_FIFO, where it is allowed
 
 
@@ -51,13 +52,15 @@ class Clock:
     """Calls `tick` every period in a thread of its own until `stop`.
 
     Attributes:
-        period: [s]. ticks: so far. late: the histogram. lag: how late the present tick is [s].
+        period: [s]. spacing: between ticks that are late [s]; none at paces that leave no room for it.
+        ticks: so far. late: the histogram. lag: how late the present tick is [s].
         fifo: whether the thread runs under SCHED_FIFO.
         error: what ended it, if `tick` raised.
     """
 
     def __init__(self, tick: Callable[[], None], period: float, *, fifo: bool = True) -> None:
         self._tick, self.period, self._wants_fifo = tick, period, fifo
+        self.spacing = SPACING if period >= 2.0 * SPACING else 0.0
         self.ticks, self.late, self.lag, self.fifo = 0, Lateness(), 0.0, False
         self.error: Exception | None = None
         self._end = threading.Event()
@@ -81,12 +84,12 @@ class Clock:
     def _run(self) -> None:
         if self._wants_fifo:
             self.fifo = real_time(PRIORITY)
-        due = last = time.monotonic()
+        due = last = free = time.monotonic()
         try:
             while not self._end.is_set():
                 now = time.monotonic()
-                if now < due:
-                    time.sleep(due - now)
+                if now < max(due, free):
+                    time.sleep(max(due, free) - now)
                     continue
                 if self._hold:
                     held, self._hold = self._hold, 0.0
@@ -103,6 +106,7 @@ class Clock:
                 self._tick()
                 self.ticks += 1
                 due += self.period
+                free = time.monotonic() + self.spacing
         except Exception as error:  # noqa: BLE001 - kept for whoever asks; a thread has no caller
             self.error = error
             self._end.set()

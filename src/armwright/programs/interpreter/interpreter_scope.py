@@ -9,6 +9,8 @@ from armwright.programs.interpreter.program_values import RecordValue, Unknown, 
 from armwright.syntax.program_tree import Declare, Module, Node, Routine
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from armwright.syntax.scanner import Token
 
 
@@ -38,6 +40,9 @@ class PartsOf(Protocol):
     def item(self, value: Value, position: Value, at: Token) -> Value:
         """Return one item of a list."""
 
+    def own_parts(self, kind: str) -> Collection[str]:
+        """Return the names of the parts that every value of a type has."""
+
 
 class Element:
     """One item of a list or part of a record, that can be set like a variable."""
@@ -64,7 +69,8 @@ class Element:
         if isinstance(self.key, Unknown):
             self.base.value = Unknown(f"an item of {self.at.text} was set, and which one is not known", self.key.names)
         elif isinstance(held, Unknown) and isinstance(self.key, str):
-            self.base.value = RecordValue(self.base.kind, {self.key: new})
+            others = () if held.unset else self.owner.own_parts(self.base.kind)
+            self.base.value = RecordValue(self.base.kind, {**dict.fromkeys(others, held), self.key: new})
         elif isinstance(held, Unknown):
             return  # which item it is does not matter: the whole is not known
         elif isinstance(self.key, str) and isinstance(held, RecordValue):

@@ -84,7 +84,7 @@ class TreeValues:
 
     def blank(self, kind: str, at: Token) -> Value:
         """Return what a variable of a type has before it is set."""
-        return Unknown(f"{at.text} has no value yet", (at.text,))
+        return Unknown(f"{at.text} has no value yet", (at.text,), unset=True)
 
     def elsewhere(self, key: str) -> bool:
         """Look for a name in further files, and link the one that has it."""
@@ -97,6 +97,10 @@ class TreeValues:
     def parts_of(self, kind: str) -> Collection[str]:
         """Return the names of all parts of a type of records; nothing where they are not known."""
         return ()
+
+    def own_parts(self, kind: str) -> Collection[str]:
+        """Return the names of the parts that every value of a type has."""
+        return self.parts_of(kind)
 
     def set_system(self, target: Value, value: Value, at: Token) -> bool:
         """Set a variable of the controller; False if the name is an ordinary one."""

@@ -19,6 +19,7 @@ from armwright.kinematics import fk
 from armwright.programs.motors.motor_cycle import Algorithm
 from armwright.programs.motors.motor_demand import Demand
 from armwright.programs.motors.motor_limits import Drives
+from armwright.robot.inertia_needed import has_inertia
 from armwright.robot.model import Robot
 
 if TYPE_CHECKING:
@@ -147,11 +148,14 @@ class MotorRun:
     def reactions(self) -> Array:
         """Return (T, nb, 6) the wrench [f; n] through every joint, joint frame, at the achieved motion (001 eq. 32).
 
-        It is what the parent exerts on the body; see `armwright.dynamics.joint_reactions`.
+        It is what the parent exerts on the body; see `armwright.dynamics.joint_reactions`. NaN for arms whose sheet has
+        no inertia.
         """
         q, qd = self.starts
         payload = self.demand.payload
-        out = np.empty((self.demand.cycles, len(self.robot.bodies), 6))
+        out = np.full((self.demand.cycles, len(self.robot.bodies), 6), np.nan)
+        if not has_inertia(self.robot):
+            return out
         if payload is None:
             groups = [(self.robot, np.arange(self.demand.cycles))]
         else:

@@ -55,6 +55,7 @@ from armwright.recording.recording import versions
 from armwright.recording.replay.replay_page import page_file
 from armwright.recording.replay.replay_stage import MOST_EVENTS, Coloured, Curves, ReplayStage
 from armwright.recording.signals import RecordedEvent, Signal
+from armwright.robot.inertia_needed import has_inertia
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import MoveOutcome, ProgramRun
@@ -176,6 +177,8 @@ def program_report(
     page.section("Motors" if outcome.basis == "motors" else "Joints").table(MOTOR_HEADS, motor_cells(outcome))
     tell(0.05)
     for k, view in enumerate(VIEWS, 1):
+        if view == "reactions" and not has_inertia(outcome.robot):
+            continue
         title, caption = TITLES[view]
         page.section(title).figure(png(outcome, view), caption.format(drive_word(outcome)))
         if view == "reactions":

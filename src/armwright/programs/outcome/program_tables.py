@@ -14,6 +14,7 @@ from armwright.programs.program_push import pushes_in
 from armwright.programs.reading_figures import reading_figures
 from armwright.recording import Recording
 from armwright.recording.signals import Signal
+from armwright.robot.inertia_needed import has_inertia
 from armwright.simulation.rows_to_recording import units
 
 if TYPE_CHECKING:
@@ -141,7 +142,12 @@ def motor_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
 
 
 def reaction_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
-    """Return one row per body: what its joint must carry, with the achieved accelerations; joint frame [N, N m]."""
+    """Return one row per body: what its joint must carry, with the achieved accelerations; joint frame [N, N m].
+
+    An arm whose sheet has no inertia has no rows.
+    """
+    if not has_inertia(outcome.robot):
+        return []
     wrench = outcome.motors.reactions
     force, moment = (np.linalg.norm(wrench[:, :, part], axis=2) for part in (slice(0, 3), slice(3, 6)))
     return [
@@ -189,7 +195,9 @@ def _works(outcome: ProgramRun, works: WhatWorks) -> dict[str, Any]:
         "fastest_refused": works.fastest_refused,
         "motor_torque_factors": dict(zip(names, works.motors.torque.tolist(), strict=True)),
         "motor_speed_factors": dict(zip(names, works.motors.speed.tolist(), strict=True)),
-        "torque_needed_nm": dict(zip(names, works.torque.tolist(), strict=True)),
+        "torque_needed_nm": dict(zip(names, works.torque.tolist(), strict=True))
+        if has_inertia(outcome.robot)
+        else None,
         "more_payload_kg": works.more_payload,
         "payload_share": works.payload_share,
         "sensitivity": [row._asdict() for row in works.sensitivity],

@@ -15,6 +15,7 @@ import numpy as np
 from armwright.dynamics.public import gravity_torque
 from armwright.kinematics import jacobian
 from armwright.programs.motors.motor_run import loaded_robot
+from armwright.robot.inertia_needed import has_inertia
 
 if TYPE_CHECKING:
     from armwright.programs.motors import Tracked
@@ -39,6 +40,8 @@ def standing_use(outcome: ProgramRun) -> Array:
     """Return (T, n) the torque K^-T (g − JᵀF) that holding takes at the beginning of each cycle, over its limit."""
     demand, drives, robot = outcome.demand, outcome.motors.drives, outcome.robot
     q = demand.q[:-1]
+    if not has_inertia(robot):
+        return np.zeros_like(q)  # a sheet for kinematics alone: no torque is known, and none is judged
     tau = np.empty_like(q)
     if demand.payload is None:
         tau[:] = gravity_torque(robot, q)

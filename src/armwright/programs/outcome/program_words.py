@@ -21,6 +21,7 @@ from armwright.programs.outcome.program_certainty import (
 from armwright.programs.outcome.program_run import limit_of
 from armwright.programs.outcome.program_tables import COMPONENTS, motor_rows, reaction_rows, wrench_rows
 from armwright.programs.outcome.program_tracking import tracking_words, trip_words
+from armwright.robot.inertia_needed import has_inertia
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import MotorEvent, MoveOutcome, ProgramRun
@@ -189,7 +190,9 @@ def works_words(outcome: ProgramRun) -> tuple[str, ...]:
             if math.isnan(share)
             else f"With {100 * share:.3g} % of its load it would be feasible at this speed."
         )
-    if outcome.basis == "speeds":
+    if outcome.basis == "speeds" and not has_inertia(outcome.robot):
+        said.append("What torques the program needs is not known: the sheet has no masses and inertias.")
+    elif outcome.basis == "speeds":
         needed = ", ".join(f"{name} {tidy(t, 4)}" for name, t in zip(names, works.torque, strict=True))
         said.append(
             f"The program needs joint torques of at least (N·m, friction of unknown gears not counted): {needed}."
