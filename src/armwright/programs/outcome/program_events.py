@@ -22,7 +22,6 @@ from armwright.programs.outcome.program_certainty import within_rated
 from armwright.programs.outcome.program_execution import Demands, demand_of, sampled
 from armwright.programs.outcome.program_run import MotorEvent, WhatWorks
 from armwright.programs.program_plan import plan_program
-from armwright.robot.inertia_needed import has_inertia
 from armwright.robot.tree import tree_of
 
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ def what_works(outcome: ProgramRun) -> WhatWorks:
         fastest_refused=refused,
         fastest_clean=clean,
         motors=needed_motors(robot, demand, basis),
-        torque=np.abs(outcome.wished.wanted).max(axis=0) if has_inertia(robot) else np.full(robot.n, np.nan),
+        torque=np.abs(outcome.wished.wanted).max(axis=0),
         more_payload=within_rated(robot, carried, more),
         payload_share=None if own is None else _payload_share(outcome),
         sensitivity=(

@@ -15,7 +15,6 @@ import numpy as np
 from armwright.dynamics.public import gravity_torque
 from armwright.kinematics import jacobian
 from armwright.programs.motors.motor_run import loaded_robot
-from armwright.robot.inertia_needed import has_inertia
 
 if TYPE_CHECKING:
     from armwright.programs.motors import Tracked
@@ -37,12 +36,15 @@ TRACKING_HEADS = (
 
 
 def standing_use(outcome: ProgramRun) -> Array:
-    """Return (T, n) the torque K^-T (g − JᵀF) that holding takes at the beginning of each cycle, over its limit."""
+    """Return (T, n) the torque K^-T (g − JᵀF) that holding takes at the beginning of each cycle, over its limit.
+
+    0 where that is not known: arms without masses, joints without a limit of torque.
+    """
     demand, drives, robot = outcome.demand, outcome.motors.drives, outcome.robot
     q = demand.q[:-1]
-    if not has_inertia(robot):
-        return np.zeros_like(q)  # a sheet for kinematics alone: no torque is known, and none is judged
-    tau = np.empty_like(q)
+    tau = np.zeros_like(q)
+    if not outcome.weighed:
+        return tau
     if demand.payload is None:
         tau[:] = gravity_torque(robot, q)
     else:
