@@ -138,7 +138,7 @@ def serve(
     reading: ArmReading,
     json: Json = False,
 ) -> None:
-    """Serve a UR controller: RTDE 30004, scripts 30001–30003, dashboard 29999; loopback unless --host."""
+    """Serve a UR controller: RTDE 30004, scripts 30001–30003, 30020, dashboard 29999; loopback unless --host."""
     from armwright.lab.flange_sensing import DeviceClock
     from armwright.lab.lab_clock import PRIORITY, real_time
     from armwright.lab.stand import PORTS, Faults, Stand, truth_of
