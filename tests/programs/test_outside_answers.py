@@ -99,3 +99,25 @@ def test_the_only_routine_that_moves_is_run():
     assert any("--entry" in note.message for note in program.reading.assumed)
     with pytest.raises(aw.ProgramError, match="which procedure"):
         aw.read_program(text.replace("Reset do1;", x("1")), "rapid")
+
+
+def test_what_an_interrupt_sets_is_known_in_no_move_and_guessed_in_tests():
+    """A trap comes at any time: a move never takes the variable's value, a test takes what the program put there."""
+    connect = "CONNECT i WITH t; ISignalDI di1,1,i; "
+    data = (
+        "VAR intnum i; VAR num n:=5; VAR bool seen; TRAP t\nn:=n+1; done;\nENDTRAP\nPROC done()\nseen:=TRUE;\nENDPROC\n"
+    )
+    data = data.replace("; VAR", ";\nVAR").replace("; TRAP", ";\nTRAP")
+    gap = aw.read_program(module(connect + x("n"), data), "rapid").reading
+    assert "may be changed by the interrupt t" in gap.gaps[0].reason
+    for words, said, moves in (
+        (x("n"), {"n": 8}, 1),
+        (f"IF seen {x('1')}", {}, 0),
+        (f"IF seen {x('1')}", {"seen": True}, 1),
+        (f"WaitUntil seen; IF seen {x('1')}", {}, 1),
+        (f"WaitUntil seen=TRUE; IF seen {x('1')}", {}, 1),
+    ):
+        program = aw.read_program(module(connect + words, data), "rapid", inputs=said)
+        assert program.reading.whole and len(program.moves) == moves
+        assert said or any("seen" in note.message for note in program.notes)
+    assert aw.read_program(module(x("n"), data), "rapid").reading.whole  # nobody connects the trap

@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 
 
 class Cell:
-    """A variable: its value and type; `pending` is a module's data that nobody has asked for yet."""
+    """A variable: its value and type; `pending` is a module's data that nobody has asked for yet.
 
-    __slots__ = ("declared", "kind", "pending", "value")
+    `changer` names what may change it at any time: an interrupt's routine.
+    """
+
+    __slots__ = ("changer", "declared", "kind", "pending", "value")
 
     def __init__(
         self, kind: str, value: Value, *, declared: int = 0, pending: tuple[Declare, Module] | None = None
     ) -> None:
         """Make a variable; `declared` is its line, 0 if it was not declared."""
         self.kind, self.value, self.declared, self.pending = kind, value, declared, pending
+        self.changer = ""
 
 
 class PartsOf(Protocol):

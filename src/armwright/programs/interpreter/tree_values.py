@@ -154,11 +154,20 @@ class TreeValues:
     def _name(self, node: tree.Name) -> Value:
         cell = self.cell(node.at)
         if cell is not None:
-            return cell.value
+            return self.changing(cell, node.at) if cell.changer else cell.value
         known = self.known_name(node.at.key)
         if known is not NotImplemented:
             return known
         return self.undeclared(node.at)
+
+    def changing(self, cell: Cell, at: Token) -> Value:
+        """Return what is known of a variable that an interrupt may change: tests take what the program put there."""
+        if at.key in self.inputs:
+            return self.input_value(at.key)
+        if isinstance(cell.value, Unknown):
+            return cell.value
+        guess = cell.value if is_number(cell.value) or isinstance(cell.value, bool | str) else None
+        return Unknown(f"{at.text} may be changed by the interrupt {cell.changer}", (at.text,), guess)
 
     def undeclared(self, at: Token) -> Value:
         """Return an input's value if the user says it, else that nothing is known about the name."""
