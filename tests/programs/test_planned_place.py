@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -106,15 +104,3 @@ def test_the_command_and_run_program_know_their_arm(tmp_path, capsys):
     assert run_program(aw.load("kr6r900"), path, floor=None).program.reading.whole
     assert main(["run", "program", str(path), "--robot", "kr6r900-2", "--floor", "none", "--json"]) in (0, 3)
     assert '"gaps": []' in capsys.readouterr().out
-
-
-def test_an_arm_without_masses_is_checked_for_its_speeds_alone(tmp_path, capsys):
-    path, page = tmp_path / "two.src", tmp_path / "two.html"
-    path.write_text(krl(AXES + AXES.replace("A1 10", "A1 40")), encoding="utf-8")
-    words = ["run", "program", str(path), "--robot", "kr6r900", "--floor", "none"]
-    assert main([*words, "--json", "--csv", str(tmp_path / "two.csv")]) in (0, 3)
-    said = json.loads(capsys.readouterr().out)
-    assert said["reactions"] == [] and said["works"]["torque_needed_nm"] is None
-    assert main([*words, "--out", str(page)]) in (0, 3)
-    told, text = capsys.readouterr().out, page.read_text(encoding="utf-8")
-    assert "has no masses and inertias" in " ".join(told.split()) and "force and moment through every joint" not in text
