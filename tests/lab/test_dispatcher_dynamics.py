@@ -6,7 +6,7 @@ import pytest
 
 import armwright as aw
 from armwright.kinematics import jacobian
-from armwright.lab.controller.compliant_motions import force_axes
+from armwright.lab.controller.compliant_motions import DirectTorque, force_axes
 from armwright.lab.controller.controller import HISTORY, Controller
 from armwright.lab.controller.controller_states import ControllerState
 from armwright.lab.controller.script_programs import COMMANDS, run_text
@@ -131,6 +131,64 @@ def test_without_torque_the_arm_stays_and_with_all_friction_carried_it_coasts(c)
         hold(c, 66, 0.15, [20.0, 0, 0, 0, 0, 0] + [part] * 12)
         speeds[part] = c.plant.live.qd[0]
     assert speeds[1.0] > 1.3 * speeds[0.0] > 0.0
+
+
+@pytest.fixture
+def torques(c):
+    """Torques on the last wrist, with friction fully compensated: (torque at a time and state) → speeds, positions."""
+
+    def run(torque, seconds):
+        motion = DirectTorque(c)
+        c.begin(motion)
+        rows = []
+        for k in range(round(seconds * 500)):
+            u = np.zeros(6)
+            u[5] = torque(k * 0.002, c.plant.live.q[5])
+            motion.aim(u, np.ones(6), np.ones(6))
+            c.tick()
+            assert c.state is not ControllerState.STOPPED, c.why
+            rows.append((c.plant.live.qd[5], c.plant.live.q[5]))
+        return np.array(rows).T
+
+    return run
+
+
+def test_a_wrist_without_friction_moves_as_its_inertia_says(c, torques):
+    """Beyond the step with which it starts to slide, where its dry friction is not carried."""
+    inertia = c.plant.model().mass[5, 5] + c.plant.robot.tree.armature[5, 5]
+    qd, _ = torques(lambda t, q: 1.5 * np.cos(4 * np.pi * t), 1.0)
+    t = 0.002 * np.arange(1, 501)
+    free = 1.5 / (4 * np.pi * inertia) * np.sin(4 * np.pi * t)
+    assert np.allclose(qd, free, atol=0.15 * free.max())
+
+
+@pytest.mark.parametrize("frequency", [1.0, 2.0, 5.0])
+def test_a_large_torque_on_a_wrist_without_friction_does_not_run_away(c, torques, frequency):
+    qd, _ = torques(lambda t, q: 2.5 * np.sin(2 * np.pi * frequency * t), 2.0)
+    assert 0.3 < np.abs(qd).max() < 0.97 * c.most_speed[5]
+
+
+def test_a_torque_to_and_fro_turns_the_wrist_to_two_radians_and_back(torques):
+    signs = [1.0]
+
+    def torque(t, q):
+        if (signs[-1] > 0.0 and q >= 2.0) or (signs[-1] < 0.0 and q <= 0.0 and len(signs) == 2):
+            signs.append(-signs[-1])
+        return 2.5 * signs[-1]
+
+    _, q = torques(torque, 2.0)
+    assert len(signs) == 3 and q.max() < 2.6 and q.min() > -0.6
+
+
+def test_torques_to_the_end_of_a_range_are_a_protective_stop(c):
+    motion = DirectTorque(c)
+    c.begin(motion)
+    while c.state is not ControllerState.STOPPED:
+        motion.aim(np.array([0, 0, 0, 0, 0, 2.5]), np.ones(6), np.ones(6))
+        c.tick()
+        assert c.time < 6.0
+    run_for(c, 0.5)
+    assert "end of its range" in c.why and c.plant.live.q[5] < c.plant.robot.upper[5]
 
 
 def test_the_arm_brakes_when_no_torque_comes(c):

@@ -168,7 +168,7 @@ def test_every_part_has_the_size_that_the_manual_gives(stand):
     c = stand.controller
     c.registers.digital, c.registers.tool_voltage = 0x20005, 24
     state = parts(robot_state(values(c))[5:])
-    assert {kind: len(body) for kind, body in state.items()} == {0: 42, 1: 246, 2: 32, 3: 70, 4: 96, 7: 56, 8: 2}
+    assert {kind: len(body) for kind, body in state.items()} == {0: 41, 1: 246, 2: 32, 3: 70, 4: 96, 7: 56, 8: 2}
     assert struct.unpack_from(">Q7?BB", state[0])[1:] == (True, True, True, False, False, False, False, 7, 0)
     masterboard = struct.unpack(">IIBBddBBddffffB?BIBBB", state[3])
     assert masterboard[:2] == (0, 0x20005) and masterboard[14:] == (1, False, 0, 0, 0, 0, 0)

@@ -435,6 +435,30 @@ def test_each_line_without_a_motion_word_is_told():
     assert {5, 8} <= {note.line for note in program.notes if "behind G80" in note.message}
 
 
+# words of lathes behind HEAD, and whether they are a lathe's in a program that names Y, and in one that does not
+TURNED = [
+    ("G50 S2000", True, True),
+    ("N3G50S2000", True, True),
+    ("G28 U0. W0.", True, True),
+    ("G96 S90 M3", False, True),
+    ("G8 G96 S90", False, False),
+    ("(G50 S2000) G97 S90 ; G28 U0", False, False),
+    ("G50", False, False),
+]
+
+
+@pytest.mark.parametrize(("words", "with_y", "without"), TURNED, ids=[t[0] for t in TURNED])
+def test_a_lathes_program_is_not_read_as_a_mills(words, with_y, without):
+    for head, turned in ((HEAD, with_y), (HEAD.replace("Y0", ""), without)):
+        if turned:
+            with pytest.raises(aw.ProgramError, match=r"lathe's program.*turning=0") as caught:
+                read(words + "\nG1 X40 Z-1", head)
+            assert caught.value.line == 3
+            assert read(words + "\nG1 X40 Z-1", head, define={"turning": 0}).reading.reached >= 2
+        elif words != "G8 G96 S90":
+            assert len(read(words + "\nG1 X40 Z-1", head).moves) == 2
+
+
 def test_messages_for_the_operator_move_nothing():
     program = read('G1 X1\nMSG "X9 Y9"\nN5 LogMsg "M30"\nX2')
     assert xs(program) == [1, 2] and sum("message" in note.message for note in program.notes) == 2

@@ -37,6 +37,8 @@ def test_rapid_forgets_what_is_received(words, data):
         'EKI_GetReal("c","v",z)\nLIN {Z z}',
         'ret=EKI_GetFrame("c","v",f)\nLIN f',
         "ret=measure(z)\nLIN {Z z}",
+        'ret=EKI_GetFrame("c","v",f)\nf.Z=500\nLIN f',
+        "f=$POS_ACT_MES\nEKI_GetFrame(1,2,f)\nf.X=f.X+1\nLIN f",
         "ok=EXISTS_KRLDLG(1,z)\nLIN {Z z}",
         "ret=RSI_ON(#RELATIVE)\nLIN {Z 1}",
         "ret=ST_ON(1,2)\nLIN {Z 1}",
@@ -54,6 +56,16 @@ def test_krl_forgets_what_is_received(words):
 def test_a_function_that_no_file_has_may_move_the_arm(language, text):
     read = aw.read_program(text, language).reading
     assert not read.whole and "may move the arm" in read.unread[0].message
+
+
+def test_what_is_said_of_a_part_does_not_hide_that_the_others_are_unknown():
+    """The reason is where the whole came from; parts that are all set count, and so do those of a new variable."""
+    text = module("q := CRobT(); q.trans.z := 450; MoveL q, v100, fine, tool0;", "VAR robtarget q;")
+    assert "CRobT: where the arm stands" in aw.read_program(text, "rapid").reading.gaps[0].reason
+    every = "\n".join(f"f.{part}={value}" for part, value in zip("XYZABC", (510, 0, 400, 0, 0, 0), strict=True))
+    for words in (f'EKI_GetFrame("c","v",f)\n{every}\nLIN f', "f.X=510\nLIN f"):
+        program = aw.read_program(src("FRAME f\n" + words), "krl")
+        assert program.reading.whole and program.moves[-1].target.T[0, 3] == 0.51
 
 
 def test_grippers_and_guns_move_no_axis_and_end_the_rounding():
@@ -87,3 +99,25 @@ def test_the_only_routine_that_moves_is_run():
     assert any("--entry" in note.message for note in program.reading.assumed)
     with pytest.raises(aw.ProgramError, match="which procedure"):
         aw.read_program(text.replace("Reset do1;", x("1")), "rapid")
+
+
+def test_what_an_interrupt_sets_is_known_in_no_move_and_guessed_in_tests():
+    """A trap comes at any time: a move never takes the variable's value, a test takes what the program put there."""
+    connect = "CONNECT i WITH t; ISignalDI di1,1,i; "
+    data = (
+        "VAR intnum i; VAR num n:=5; VAR bool seen; TRAP t\nn:=n+1; done;\nENDTRAP\nPROC done()\nseen:=TRUE;\nENDPROC\n"
+    )
+    data = data.replace("; VAR", ";\nVAR").replace("; TRAP", ";\nTRAP")
+    gap = aw.read_program(module(connect + x("n"), data), "rapid").reading
+    assert "may be changed by the interrupt t" in gap.gaps[0].reason
+    for words, said, moves in (
+        (x("n"), {"n": 8}, 1),
+        (f"IF seen {x('1')}", {}, 0),
+        (f"IF seen {x('1')}", {"seen": True}, 1),
+        (f"WaitUntil seen; IF seen {x('1')}", {}, 1),
+        (f"WaitUntil seen=TRUE; IF seen {x('1')}", {}, 1),
+    ):
+        program = aw.read_program(module(connect + words, data), "rapid", inputs=said)
+        assert program.reading.whole and len(program.moves) == moves
+        assert said or any("seen" in note.message for note in program.notes)
+    assert aw.read_program(module(x("n"), data), "rapid").reading.whole  # nobody connects the trap

@@ -12,11 +12,11 @@ import armwright as aw
 from armwright.cli import main
 from armwright.errors import InputError
 from armwright.programs import Fraction, Joints, Move, Payload, Program, run_program
+from armwright.programs.outcome.body_limits import AREAS, BODY_REGIONS, HEAD, RegionLimit, limit_of_body, limits_of_body
 from armwright.programs.outcome.people_contact import (
-    BODY_REGIONS,
-    RegionLimit,
     contact_force,
     people_contacts,
+    people_words,
 )
 
 START = np.array([0.0, -1.4, 1.8, -2.0, -1.57, 0.0])
@@ -78,6 +78,43 @@ def test_small_contacts_are_bound_by_pressure(runs):
     assert narrow[0].limit == pytest.approx(wide[0].limit / 4.0)
 
 
+# forces of the register of DGUV (2011), the specification's predecessor, which differs in three regions
+OLDER = dict(zip(BODY_REGIONS, (130, 65, 145, 210, 140, 110, 180, 150, 160, 135, 220, 140), strict=True))
+
+
+def test_built_in_limits_are_those_that_several_sources_cite():
+    for name, region in BODY_REGIONS.items():
+        assert region.force == pytest.approx(OLDER[name], abs=10.0)
+        assert region.transient == (1.0 if name in HEAD else 2.0)
+        assert region.areas and all(100.0 <= pressure <= 300.0 for pressure in region.areas.values())
+    assert [one for one in BODY_REGIONS if BODY_REGIONS[one].force != OLDER[one]] == ["neck", "hand", "lower-leg"]
+    assert 2.0 * limit_of_body("thigh").force == 440.0 and 2.0 * limit_of_body("lower-leg").force == 260.0
+    assert {limit.region for limit in limits_of_body()} == set(BODY_REGIONS) - set(HEAD)
+
+
+def test_a_region_takes_its_most_sensitive_area_and_what_is_given_replaces_it():
+    assert limit_of_body("hand") == RegionLimit("hand", 140.0, 190.0, "back-of-hand")
+    assert limit_of_body("palm") == RegionLimit("hand", 140.0, 260.0, "palm")
+    assert limit_of_body("hand", 100.0).pressure == 190.0
+    assert limit_of_body("hand", 100.0, 50.0) == RegionLimit("hand", 100.0, 50.0)
+    assert limit_of_body("palm", 100.0, 50.0).area == "palm"
+    for area, region in AREAS.items():
+        assert limit_of_body(area).force == BODY_REGIONS[region].force
+    with pytest.raises(InputError, match=r"no body region 'knee'; valid: skull.* or their areas: forehead"):
+        limit_of_body("knee")
+
+
+def test_words_say_which_limit_binds_and_what_was_not_looked_at(runs):
+    run, limits = runs["as it is"], (limit_of_body("hand"), limit_of_body("face"))
+    small, none = people_contacts(run, limits[:1], 0.1), people_contacts(run, limits)
+    assert small[0].pressed and small[0].area == "back-of-hand" and small[0].limit in (19.0, 38.0)
+    assert not none[0].pressed and none[0].region == "face"
+    assert "hand (pressure on the back-of-hand)" in people_words(run, small, limits[:1], 0.1)[0]
+    said = " ".join(people_words(run, none, limits))
+    assert "No contact with the head" in said and "Pressure is not checked: --contact-area" in said
+    assert "no certification" in said
+
+
 def test_what_is_no_limit_is_refused(runs):
     with pytest.raises(InputError, match="no body region 'knee'; valid: skull"):
         RegionLimit("knee", 100.0)
@@ -100,4 +137,13 @@ def test_the_command_names_the_line(tmp_path, capsys):
     assert row["line"] == 3 and row["region"] == "hand" and row["use"] > 1.0
     assert main([*words[:-4], "--people", "hand=1e6"]) == 0
     capsys.readouterr()
-    assert main([*words[:-4], "--people", "hand"]) == 2
+    for wrong in ("knee", "hand=", "hand=1,2,3", "all=1"):
+        assert main([*words[:-4], "--people", wrong]) == 2
+    capsys.readouterr()
+    assert main([*words[:-4], "--people", "all", "--people", "hand=1e6", "--out", str(tmp_path / "a.html")]) == 1
+    answer = json.loads(capsys.readouterr().out)["people"]
+    assert {row["region"]: row["force_n"] for row in answer["limits"]} == {
+        name: 1e6 if name == "hand" else region.force for name, region in BODY_REGIONS.items() if name not in HEAD
+    }
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "People beside the arm" in page and "no certification" in page

@@ -177,7 +177,7 @@ def pages(partly, hurried, tmp_path_factory):
     """Reports without pictures, which take long and have their own tests."""
     place = tmp_path_factory.mktemp("pages")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report_of, "VIEWS", {})
+        patch.setattr(report_of, "views_of", lambda outcome: ())
         for name, outcome in (("partly", partly), ("hurried", hurried)):
             outcome.report(place / f"{name}.html")
         partly.report(place / "bare.html", text=False)

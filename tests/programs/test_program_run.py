@@ -12,13 +12,14 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError, ProgramError
 from armwright.kinematics import fk
-from armwright.programs import Fraction, Joints, Move, Payload, Pose, Program, ToolRate, run_program
+from armwright.programs import Duration, Fraction, Joints, Move, Payload, Pose, Program, ToolRate, run_program
 from armwright.programs.motors import feasible_override
 from armwright.programs.motors.drive_loop import ARRIVED
 from armwright.programs.outcome.program_events import torque_parts
 from armwright.programs.outcome.program_execution import Demands, demand_of
 from armwright.programs.outcome.program_report import program_stage
 from armwright.programs.outcome.program_words import event_words
+from support.moves import HOME, shifted, to
 from support.places import ROOT
 
 DEMO = ROOT / "examples" / "programs" / "lola15dd.irl"
@@ -311,3 +312,27 @@ def test_bad_options(rl15, good):
     far = Program((Move("joint", Joints(np.zeros(7)), Fraction(1.0), line=9),))
     with pytest.raises(ProgramError, match="7 joints"):
         run_program(rl15, far)
+
+
+def test_the_way_back_over_the_same_line_is_not_taken_for_being_late():
+    """Down, a pause, and up again: a lag of micrometres must not be counted to the pass before."""
+    ur5 = aw.load("ur5")
+    T = fk(ur5, HOME)
+    low = shifted(T, 0.0, 0.0, -0.1)
+    moves = [to(T), to(low, speed=ToolRate(0.3)), Move("wait", None, Duration(0.3)), to(T, speed=ToolRate(0.3))]
+    outcome = run_program(ur5, Program(tuple(moves)))
+    off = outcome.motors.deviation
+    assert outcome.feasible and off.position.max() < 1e-3
+    assert off.behind.max() < 1e-3
+
+
+def test_curves_of_margins_are_those_of_the_way():
+    ur5 = aw.load("ur5")
+    run = run_program(ur5, Program((Move("joint", Joints(HOME + 0.4), Fraction(0.5)),), start_q=HOME))
+    stage = program_stage(run, margins=True)
+    ranges, singular = stage.plots[len(program_stage(run).plots) :]
+    q = run.motors.demand.q[1:]
+    np.testing.assert_allclose(ranges.values[1:], 100.0 * (q - ur5.lower) / (ur5.upper - ur5.lower))
+    k = len(q) // 2
+    least = np.linalg.svd(aw.jacobian(ur5, q[k]), compute_uv=False)[-1]
+    assert singular.values[k + 1, 0] == pytest.approx(least) and (singular.values > 0.0).all()

@@ -11,8 +11,10 @@ import pytest
 
 import armwright as aw
 from armwright.cli import main
-from armwright.programs import Fraction, Joints, Move, Pose, Program, ToolRate, run_program
+from armwright.programs import Distance, Duration, Fraction, Joints, Move, Pose, Program, ToolRate, run_program
 from armwright.programs.outcome.version_comparison import compare_versions, move_changes, version_figures
+from armwright.programs.program_comparison import program_differences
+from armwright.programs.setting_words import setting_words
 
 START = np.array([0.0, -1.4, 1.8, -2.0, -1.57, 0.0])
 
@@ -102,3 +104,18 @@ end
     assert "line 3 → 3" in out and "1 changed" in out
     assert "What changed" in page.read_text(encoding="utf-8")
     assert main(["compare-programs", str(old), str(new), "--robot", "ur5", "--out", "page.txt"]) == 2
+
+
+def test_what_differs_is_said_with_units():
+    told = [
+        setting_words(ToolRate(0.2, np.radians(500.0))),
+        setting_words(ToolRate(1.2), per="s²"),
+        setting_words(Fraction(0.6)),
+        setting_words(Duration(0.6)),
+        setting_words(Distance(0.02)),
+    ]
+    assert told == ["0.2 m/s, 500 °/s", "1.2 m/s²", "60 %", "0.6 s", "20 mm"]
+    go = Move("joint", Joints(START), Fraction(0.5), line=1)
+    first, later, near = (Program((go, Move("wait", None, Duration(t), line=2))) for t in (0.2, 0.6, 0.2 + 1e-8))
+    assert program_differences(first, later) == ["move 2: speed 0.2 s and 0.6 s"]
+    assert "seconds=0.2" in program_differences(first, near)[0]  # what words do not tell is told in full

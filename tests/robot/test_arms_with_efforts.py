@@ -143,6 +143,9 @@ def test_no_arm_is_told_that_it_could_carry_more_than_its_rating() -> None:
         outcome = run_program(robot, program, payload=Payload(carried, np.zeros(3)) if carried else None)
         assert outcome.works.more_payload == pytest.approx(more)
         assert any("could carry" in line for line in outcome.advice) == (more > 0.0)
+        assert "rates the arm" not in outcome.verdict
+    heavy = run_program(robot, program, payload=Payload(6.5, np.zeros(3)))
+    assert "It carries up to 6.5 kg (move 1), more than the 6 kg for which its maker rates the arm." in heavy.verdict
     unrated = run_program(replace(robot, rated_payload=None), program)
     assert unrated.works.more_payload > 6.0 and not any("could carry" in line for line in unrated.advice)
 

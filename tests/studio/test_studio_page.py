@@ -348,6 +348,8 @@ def test_a_sample_opens_with_its_text_beside_the_replay(page, running):
     result = page.evaluate("__studio.tab.result")
     assert len(result["worst"]) == 3 and page.locator("#worst li").count() == 3
     assert page.inner_text("#coverage").startswith("All ") and page.locator("#assumed li").count()
+    assert "to the end of its range" in page.inner_text("#near")
+    assert page.evaluate("document.querySelector('.picture').naturalWidth") > 400
     assert "armwright-studio" not in str(result) and "/tmp" not in str(result)
     page.click("#worst button >> nth=0")
     assert page.evaluate("__studio.frames.replays[0].state().t") == pytest.approx(result["worst"][0]["time"])

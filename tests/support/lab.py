@@ -15,11 +15,12 @@ import textwrap
 import pytest
 
 from armwright.lab.controller.controller_states import ControllerState
+from armwright.lab.stand import PORTS as USUAL_PORTS
 from armwright.lab.wire import rtde
 from support.patience import PATIENCE, until
 
 _counter = itertools.count(1)
-PORTS = dict.fromkeys(("primary", "secondary", "realtime", "rtde", "dashboard"), 0)
+PORTS = dict.fromkeys(USUAL_PORTS, 0)
 """Ports that are free."""
 
 SCRIPT = """def rtde_control():

@@ -43,12 +43,13 @@ from armwright.cli.simulate_command import progress
 from armwright.errors import ArmwrightError, NotSupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from armwright.cli.people_options import PeopleMet
     from armwright.programs import Program, Speed
     from armwright.programs.outcome import ProgramRun
     from armwright.programs.outcome.cycle_time import CycleTime
-    from armwright.programs.outcome.people_contact import PersonContact
+    from armwright.programs.outcome.report_part import ReportPart
     from armwright.programs.program import Blend, Target
     from armwright.robot.model import Robot
 
@@ -272,7 +273,7 @@ def program(
                 if branches is not None and len(branches.rows) > 1:
                     _only_branches(text, branches, error, json)
                 raise
-            people = met.contacts(outcome)
+            people = met.met(outcome)
             if times:
                 cycled = cycle_time(outcome.plan, [MeasuredTime(*one) for one in times])
             tell(0.2)
@@ -282,7 +283,8 @@ def program(
             outcome.works  # noqa: B018 - made here, where there is a bar
             tell(0.5)
             if out is not None:
-                files += _report(outcome, out, wanted, lambda done: tell(0.5 + 0.5 * done))
+                also = _parts(outcome, people, cycled)
+                files += _report(outcome, out, wanted, lambda done: tell(0.5 + 0.5 * done), also)
     except KeyboardInterrupt:
         if outcome is None:
             raise
@@ -292,7 +294,7 @@ def program(
         show_page(page_of([str(file) for file in files]), opened=wanted.browse, quiet=json)
     if ending is not None:
         raise ending
-    if outcome.clearance.collides == "yes" or any(row.use > 1.0 for row in people or ()):
+    if outcome.clearance.collides == "yes" or (people is not None and people.exceeded):
         raise typer.Exit(NEGATIVE)
     if branches is not None and branches.code:
         raise typer.Exit(branches.code)
@@ -353,9 +355,19 @@ def _check_files(csv: Path | None, out: Path | None) -> None:
             fail(f"{path}: is a folder")
 
 
-def _report(outcome: ProgramRun, out: Path, wanted: ProgramFiles, tell: Callable[[float], Any]) -> list[Path]:
+def _parts(outcome: ProgramRun, people: PeopleMet | None, cycled: CycleTime | None) -> list[ReportPart]:
+    """Return the sections of a report that were asked for by options."""
+    from armwright.programs.outcome.report_part import ReportPart
+
+    parts = [] if people is None else [people.part(outcome)]
+    return parts if cycled is None else [*parts, ReportPart("Cycle time on the controller", tuple(cycled.words))]
+
+
+def _report(
+    outcome: ProgramRun, out: Path, wanted: ProgramFiles, tell: Callable[[float], Any], also: Sequence[ReportPart]
+) -> list[Path]:
     try:
-        return [outcome.report(out, animation=wanted.film, text=wanted.text, progress=tell)]
+        return [outcome.report(out, animation=wanted.film, text=wanted.text, progress=tell, also=also)]
     except NotSupportedError as error:
         remark(f"armwright: no report: {error}")  # stdout may be for JSON
         return []
@@ -386,11 +398,10 @@ def _answer(
     ending: CommandError | None,
     json: bool,
     branches: BranchRows | None,
-    people: tuple[PersonContact, ...] | None,
+    people: PeopleMet | None,
     cycled: CycleTime | None,
 ) -> None:
     """Print what was found; of an interrupted run the verdict, which is known."""
-    from armwright.programs.outcome.people_contact import people_figures, people_words
     from armwright.programs.reading_figures import reading_figures
 
     wrote = [str(file) for file in files]
@@ -405,7 +416,7 @@ def _answer(
                 **found,
                 "read": reading_figures(outcome.program),
                 "branches": None if branches is None else branches.figures(),
-                "people": None if people is None else people_figures(outcome, people),
+                "people": None if people is None else people.figures(outcome),
                 "cycle_time": None if cycled is None else cycled.figures(),
                 "seconds": took,
                 "files": wrote,
@@ -419,7 +430,7 @@ def _answer(
             branches.show()
     else:
         say(outcome.verdict)
-    for words in () if people is None else people_words(outcome, people):
+    for words in () if people is None else people.words(outcome):
         say(words)
     for words in () if cycled is None else cycled.words:
         say(words)

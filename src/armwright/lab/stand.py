@@ -27,6 +27,7 @@ from armwright.lab.primary_feed import PrimaryFeed
 from armwright.lab.program_store import ProgramStore
 from armwright.lab.script.script_host import ScriptHost
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
+from armwright.lab.wire.interpreter_mode import InterpreterConnection
 from armwright.lab.wire.rtde import RtdeConnection
 from armwright.lab.wire.script_stream import ScriptReader
 
@@ -123,7 +124,14 @@ class Segmentation:
         return out
 
 
-PORTS = {"primary": 30001, "secondary": 30002, "realtime": 30003, "rtde": 30004, "dashboard": 29999}
+PORTS = {
+    "primary": 30001,
+    "secondary": 30002,
+    "realtime": 30003,
+    "rtde": 30004,
+    "dashboard": 29999,
+    "interpreter": 30020,
+}
 MOST_PACE = 50.0
 SERVED_SHARE = 0.15  # of a tick's period that may go into what clients have sent
 HOME = np.array([0.0, -np.pi / 2, np.pi / 2, -np.pi / 2, -np.pi / 2, 0.0])
@@ -251,6 +259,7 @@ class Stand:
         makers: dict[str, Callable[[], Any]] = {
             "rtde": lambda: (RtdeConnection(c, self._streamed_fields), b""),
             "dashboard": lambda: (DashboardConnection(self.panel), BANNER),
+            "interpreter": lambda: (InterpreterConnection(lambda: getattr(c.program, "interpreter", None)), b""),
             "primary": lambda: (ScriptConnection(c), self._feed.greeting()),
             "secondary": lambda: (ScriptConnection(c), self._feed.greeting()),
         }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joints along a tool path of an arm without closed-form inverse kinematics: step by step from the posture before.
 
-Each step integrates q′ = A⁺x′ (A = W J, weighted) over one interval of the path by RK4 and returns to the path by
-Newton steps. An arm with joints to spare takes the least motion of its joints; so its posture depends on where it came
-from.
+Each step integrates q′ = D (A D)⁺x′ (A = W J, weighted) over one interval of the path by RK4 and returns to the path
+by Newton steps. An arm with joints to spare takes the least motion of its joints, in which joints count the more the
+nearer they are to the ends of their ranges (D, the weighted least norm of Chan and Dubey); so its posture depends on
+where it came from. With six joints D has no effect.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from armwright.kinematics import fk, jacobian, jacobian_dot
 from armwright.kinematics.extent import SINGULAR_BELOW, weights
 from armwright.kinematics.ik_levenberg import GOAL_TOLERANCE
+from armwright.kinematics.ik_limits import middle
 from armwright.motion.cartesian_path import PathPoint
 from armwright.spatial import log_so3
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 NEWTON_STEPS = 12  # in which a step must arrive: the digits double each time, so four suffice from a good start
 LONGEST_CORRECTION = 0.5  # [rad or m] of a Newton step: beyond, the path is lost rather than followed
+ROOM_AT_THE_END = 0.02  # D of a joint at the end of its range; 1 in its middle
 
 
 class Slopes(NamedTuple):
@@ -39,23 +42,42 @@ class Slopes(NamedTuple):
 def spared_slopes(robot: Robot, q: Array, point: PathPoint, offset: Array) -> Slopes:
     """Derivatives of joints q (N, n), n ≥ 6, by the path parameter; `offset` (3,): tool point in the arm's tool frame.
 
-    q′ = A⁺x′ and q″ = A⁺(x″ − A′q′) + (1 − A⁺A) A′ᵀA⁺ᵀq′: the exact derivative of the pseudo-inverse, whose second term
-    vanishes unless the arm has joints to spare.
+    With B = A D, y = B⁺x′ and q′ = D y: y′ = B⁺(x″ − B′y) + (1 − B⁺B) B′ᵀB⁺ᵀy, the exact derivative of the
+    pseudo-inverse, and q″ = D′y + D y′. The second term of y′ vanishes unless the arm has joints to spare.
     """
     w = weights(robot)
     A = jacobian(robot, q, point=offset) * w[:, None]
-    U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
+    bare = np.linalg.svd(A, compute_uv=False)
+    ratio = bare[:, -1] / bare[:, 0]
+    D, bend = _room(robot, q)
+    B = A * D[:, None, :]
+    U, sigma, Vt = np.linalg.svd(B, full_matrices=False)
     pinv = np.einsum("nki,nk,njk->nij", Vt, 1.0 / np.maximum(sigma, SINGULAR_BELOW * sigma[:, :1]), U)
-    dq = np.einsum("nij,nj->ni", pinv, w * point.dX)
+    y = np.einsum("nij,nj->ni", pinv, w * point.dX)
+    dq = D * y
+    dD = bend * dq
     dA = jacobian_dot(robot, q, dq, point=offset) * w[:, None]
-    ddq = np.einsum("nij,nj->ni", pinv, w * point.ddX - np.einsum("nij,nj->ni", dA, dq))
+    dB = dA * D[:, None, :] + A * dD[:, None, :]
+    dy = np.einsum("nij,nj->ni", pinv, w * point.ddX - np.einsum("nij,nj->ni", dB, y))
     sign = np.zeros(len(q))
     if robot.n > 6:
-        pull = np.einsum("nji,nj->ni", dA, np.einsum("nji,nj->ni", pinv, dq))
-        ddq = ddq + pull - np.einsum("nij,njk,nk->ni", pinv, A, pull)
+        pull = np.einsum("nji,nj->ni", dB, np.einsum("nji,nj->ni", pinv, y))
+        dy = dy + pull - np.einsum("nij,njk,nk->ni", pinv, B, pull)
     else:
         sign = np.sign(np.linalg.det(A))
-    return Slopes(dq, ddq, sigma[:, -1] / sigma[:, 0], sign)
+    return Slopes(dq, dD * y + D * dy, ratio, sign)
+
+
+def _room(robot: Robot, q: Array) -> tuple[Array, Array]:
+    """Return D (…, n) of joints q (…, n), and its derivative by q: 1 in the middle of a range, least at its ends."""
+    if robot.n == 6:  # nothing to spare
+        return np.ones_like(q), np.zeros_like(q)
+    bounded = np.isfinite(robot.lower) & np.isfinite(robot.upper) & (robot.upper > robot.lower)
+    half = np.where(bounded, 0.5 * (robot.upper - robot.lower), 1.0)
+    u = np.where(bounded, (q - middle(robot)) / half, 0.0)
+    inside = np.abs(u) < 1.0
+    D = np.where(inside, 1.0 - (1.0 - ROOM_AT_THE_END) * u**2, ROOM_AT_THE_END)
+    return D, np.where(inside, -2.0 * (1.0 - ROOM_AT_THE_END) * u / half, 0.0)
 
 
 def continued(robot: Robot, path: ToolPath, s: Array, T_flange_tool: Array, q_start: Array) -> tuple[Array, int]:
@@ -76,7 +98,8 @@ def continued(robot: Robot, path: ToolPath, s: Array, T_flange_tool: Array, q_st
         one = PathPoint(*(part[k : k + 1] for part in points))
         w = weights(robot)
         A = jacobian(robot, q, point=offset) * w[:, None]
-        return np.asarray(_solve(A, w * one.dX[0]))
+        D, _ = _room(robot, q)
+        return np.asarray(D * _solve(A * D, w * one.dX[0]))
 
     for k, h in enumerate(np.diff(s)):
         q = out[-1]

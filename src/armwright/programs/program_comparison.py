@@ -11,6 +11,7 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.programs.program import Joints, Move, Pose, Program, Target
+from armwright.programs.setting_words import setting_words
 from armwright.spatial import rotation_angle
 
 if TYPE_CHECKING:
@@ -68,7 +69,11 @@ def _differences(one: Move, two: Move, start: Target | None, tolerance: float, w
         for name in WORDS:
             first, second = getattr(one, name), getattr(two, name)
             if not _alike(first, second, tolerance):
-                found.append(f"{name} {first} and {second}")
+                per = "s²" if name == "acceleration" else "s"
+                told = [setting_words(value, per=per) for value in (first, second)]
+                if told[0] == told[1]:  # they differ in what the words leave out
+                    told = [str(first), str(second)]
+                found.append(f"{name} {told[0]} and {told[1]}")
         loads = [
             (move.T_flange_tool if move.T_flange_tool is not None else np.eye(4), move.payload, move.wrench)
             for move in (one, two)

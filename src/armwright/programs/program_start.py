@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 RANGE_MARGIN = 0.05  # of each joint's range, at both of its ends
+STARTS_TRIED = 24  # seeds from which arms without closed-form inverse kinematics look for postures
+ANOTHER_POSTURE = 0.3  # [rad or m] by which a joint differs in what counts as another posture
 DOWN = np.diag([1.0, -1.0, -1.0])  # the tool points to the floor, its x axis along that of the base
 
 
@@ -58,7 +60,7 @@ def standing_at(walker: Walker, index: int, before: Array | None) -> Array:
         why = f"the joints of that target{lacking}"
     else:
         q, why = _of_pose(walker, index, at, first=before is None)
-    angles = ", ".join(f"{value:.2f}" for value in np.degrees(q))
+    angles = ", ".join(f"{value:.2f}" for value in np.round(np.degrees(q), 2) + 0.0)
     if before is None:
         walker.note(
             move,
@@ -131,7 +133,24 @@ def _solved(robot: Robot, T: Array, seed: Array) -> Array:
         found: Any = ik(robot, T, seed=seed, limits=False, restarts=0)
         return np.asarray(found.solutions)
     found = ik(robot, T, seed=seed, limits=True)
-    return np.asarray(found.solutions[found.within_limits])
+    here: Array = np.asarray(found.solutions[found.within_limits])
+    return np.concatenate([here, _others(robot, T, here)])
+
+
+def _others(robot: Robot, T: Array, known: Array) -> Array:
+    """Return further postures (K, n) within the limits, far from each other, of an arm without a closed form.
+
+    They come from seeds spread over the joints' ranges, always the same ones.
+    """
+    bounded = np.isfinite(robot.lower) & np.isfinite(robot.upper)
+    low, high = np.where(bounded, robot.lower, -np.pi), np.where(bounded, robot.upper, np.pi)
+    seeds = np.random.default_rng(0).uniform(low, high, (STARTS_TRIED, robot.n))
+    tried: Any = ik(robot, np.broadcast_to(T, (STARTS_TRIED, 4, 4)), seed=seeds, limits=True, restarts=0)
+    out: list[Array] = []
+    for q in tried.solutions[:, 0][tried.ok]:
+        if all(np.abs(q - other).max() > ANOTHER_POSTURE for other in (*known, *out)):
+            out.append(q)
+    return np.array(out).reshape(-1, robot.n)
 
 
 def _by_agility(robot: Robot, options: Array, at: Array) -> Array:

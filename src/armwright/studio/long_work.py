@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.errors import ArmwrightError, ArmwrightWarning, InputError
+from armwright.errors import ArmwrightError, ArmwrightWarning, InputError, NotSupportedError
 from armwright.robot.load import load as load_robot
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def run_a_program(
     progress(0.7, "writes the tables")
     title = f"{file} on {robot.name} at {100 * override:g} %"
     said = {"override": override, "fastest": float(fastest.program), **_program_said(outcome)}
-    page = _replay_page(title, program_stage(outcome, title))
+    page = _replay_page(title, program_stage(outcome, title, margins=True))
     return {"said": said, "title": title, "note": outcome.answer, "page": page}
 
 
@@ -215,6 +215,7 @@ def _program_said(outcome: ProgramRun) -> dict[str, Any]:
     """Return what the page says of a program's run: what decides first, then tables."""
     from armwright.programs.outcome import program_findings as found
     from armwright.programs.outcome import program_words as rows
+    from armwright.programs.outcome.way_words import clearance_words, margin_words
 
     decided, tracked = found.answer_words(outcome)
     reading = outcome.program.reading
@@ -240,6 +241,10 @@ def _program_said(outcome: ProgramRun) -> dict[str, Any]:
             for row in found.worst_of(outcome)
         ],
         "assumed": [row._asdict() for row in found.assumptions(outcome)[:MOST_TABLE_ROWS]],
+        "near": [
+            found.folderless(outcome.program, words) for words in (clearance_words(outcome), *margin_words(outcome))
+        ],
+        "torque_speed": _torque_speed(outcome),
         "coverage": list(found.coverage(outcome)[:MOST_TABLE_ROWS]),
         "moves": {
             "heads": list(rows.MOVE_HEADS),
@@ -254,6 +259,18 @@ def _program_said(outcome: ProgramRun) -> dict[str, Any]:
             "times": [float(row.time) for row in ranked[:MOST_TABLE_ROWS]],
         },
     }
+
+
+def _torque_speed(outcome: ProgramRun) -> str:
+    """Return a picture of torque over speed in the box of the limits, as PNG in base64; empty where there is none."""
+    from armwright.programs.outcome.program_pictures import png, views_of
+
+    if "torque-speed" not in views_of(outcome):
+        return ""
+    try:
+        return base64.b64encode(png(outcome, "torque-speed")).decode()
+    except NotSupportedError:  # matplotlib is not installed
+        return ""
 
 
 def run_document(progress: Progress, document: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.controller.motions import MOTION_TICK, JointMove, Motion, TcpMotion, ToolSpeed, brake
+from armwright.lab.controller.motions import MOTION_TICK, JointMove, Motion, PathLostError, TcpMotion, ToolSpeed, brake
 from armwright.lab.controller.move_chains import Chain
 from armwright.lab.lab_plant import FRICTION_SMOOTHING_SPEED
 from armwright.motion.trajectory import Reference
@@ -175,8 +175,21 @@ class AxesFreeDrive(TcpMotion):
         return Reference(at.q + qd * MOTION_TICK, qd, np.zeros(6)), False
 
 
+VISCOUS_SCALES = np.array([0.9, 0.9, 0.8, 0.9, 0.9, 0.9])
+COULOMB_SCALES = np.array([0.8, 0.8, 0.7, 0.8, 0.8, 0.8])
+"""Shares of friction that a real controller compensates in direct_torque unless it is told others (ur_msgs)."""
+SPEED_ROOM = 0.95  # of a joint's speed limit that torques may bring about
+END_OF_RANGE_BRAKING = 10.0  # [rad/s²] that must be enough to stop within a joint's range
+LIMITING_RATE = 50.0  # [1/s] at which a joint may come near that speed
+
+
 class DirectTorque:
-    """Torques at the joints beyond gravity (direct_torque); the arm brakes when no new ones come."""
+    """Torques at the joints beyond gravity (direct_torque); the arm brakes when no new ones come.
+
+    Without friction a torque is an acceleration for good: 2.5 N m at a wrist of 0.1 kg m² pass its speed limit within
+    0.13 s, however exactly it is integrated. So a joint is let accelerate by at most k (v − q̇), v a little below its
+    limit: it comes to v and stays there, and a torque of the other sign acts at once.
+    """
 
     resumes = False
     returned = True
@@ -186,6 +199,7 @@ class DirectTorque:
         self._plant.rest()
         self._torque, self._viscous, self._coulomb = np.zeros(6), np.ones(6), np.ones(6)
         self._stop: Motion | None = None
+        self._most = SPEED_ROOM * controller.most_speed
         self._dead_zone = np.array(
             [max(j.friction.dead_zone, FRICTION_SMOOTHING_SPEED) for j in self._plant.robot.joints]
         )
@@ -203,9 +217,16 @@ class DirectTorque:
             if self._stop is None:
                 self._stop = brake(Reference(q, qd, np.zeros(6)), 10.0)
             return self._stop.step(scale)
+        rest = q + 0.5 * qd * np.abs(qd) / END_OF_RANGE_BRAKING
+        robot = self._plant.robot
+        out = (rest > robot.upper) | (rest < robot.lower)
+        if out.any():
+            raise PathLostError(f"joint {robot.joints[int(np.argmax(out))].name} comes to the end of its range")
         tree, model = self._plant.robot.tree, self._plant.model()
         # the servo compensates all of the friction, and near rest too much; here never more than the share
         carried = self._coulomb * np.sign(qd) * np.clip(2.0 * np.abs(qd) / self._dead_zone - 2.0, 0.0, 1.0)
         dry = np.tanh(qd / FRICTION_SMOOTHING_SPEED) - carried
         torque = self._torque - model.coriolis - (1.0 - self._viscous) * (tree.viscous @ qd) - tree.coulomb * dry
-        return Reference(q, qd, np.linalg.solve(model.mass + tree.armature, torque)), False
+        wanted = np.linalg.solve(model.mass + tree.armature, torque)
+        least, most = -LIMITING_RATE * (self._most + qd), LIMITING_RATE * (self._most - qd)
+        return Reference(q, qd, np.clip(wanted, least, most)), False

@@ -54,6 +54,8 @@ REDUCED_TOOL_SPEED = 0.75  # [m/s], in reduced mode
 SPEED_MARGIN = 1.05  # over the joints' speed limits before the controller stops
 JOINT_SPEED, JOINT_ACCELERATION = 1.05, 1.4  # of URScript's movej
 TOOL_SPEED, TOOL_ACCELERATION = 0.25, 1.2  # of URScript's movel
+NO_FORCE = 8.0  # [N] that an arm which moves freely may seem to feel
+HEEDED = 0.5  # [s] that forces are remembered after a program has asked for contacts
 CONTACT_FORCE = 30.0  # [N] that count as a contact; friction hides less
 STEADY = 0.25  # [s] without motion
 HISTORY = 1000  # steps of the controller whose joints are remembered
@@ -122,6 +124,12 @@ def version_of(software: str | None, e_series: bool) -> tuple[int, int, int, int
     return numbers[0], numbers[1], numbers[2], numbers[3]
 
 
+def _against(force: Array, direction: Array) -> float:
+    """Return how hard a force (3,) pushes against a direction (3,), or at all if that is zero [N]."""
+    size = float(np.linalg.norm(direction))
+    return -float(force @ direction) / size if size > 0.0 else float(np.linalg.norm(force))
+
+
 class Controller:
     """A UR controller's behaviour.
 
@@ -162,6 +170,7 @@ class Controller:
         self.scripts: ScriptTaker | None = None
         self.solver = Solver()
         self._history, self._kept = np.tile(plant.live.q, (HISTORY, 1)), 0
+        self._forces, self._heeded_until = np.zeros((HISTORY, 3)), 0
         self.ticks = self.publications = self.ignored = self.collisions = 0
         self.steady = self.execution_time = 0.0
         self.ft_offset = np.zeros(6)
@@ -323,6 +332,8 @@ class Controller:
         if self.ticks % self.ticks_per_publication == 0:
             self._kept += 1
             self._history[self._kept % HISTORY] = self.plant.live.q
+            heeded = self.ticks < self._heeded_until
+            self._forces[self._kept % HISTORY] = self._felt() if heeded else 0.0
         still = not np.any(np.abs(self.plant.live.qd) > 1e-3) and not self.moving
         self.steady = self.steady + CONTROLLER_TICK if still else 0.0
 
@@ -399,10 +410,24 @@ class Controller:
 
     def touched(self, direction: Array) -> bool:
         """Return whether the observer feels the world push against a direction (3,); any direction, if it is zero."""
-        force = self.plant.look().force[:3] - self.ft_offset[:3]
-        size = float(np.linalg.norm(direction))
-        felt = -float(force @ direction) / size if size > 0.0 else float(np.linalg.norm(force))
-        return felt > CONTACT_FORCE
+        return _against(self._felt(), direction) > CONTACT_FORCE
+
+    def touched_steps(self, direction: Array) -> int:
+        """Return how many of the controller's steps ago a contact against a direction (3,) began; 0 if there is none.
+
+        It began when the push rose out of what is nothing (URScript's tool_contact). Who asks is expected to ask again.
+        """
+        self._heeded_until = self.ticks + round(HEEDED / CONTROLLER_TICK)
+        if not self.touched(direction):
+            return 0
+        steps = 0
+        while steps < HISTORY - 1 and _against(self._forces[(self._kept - steps) % HISTORY], direction) > NO_FORCE:
+            steps += 1
+        return max(1, steps)
+
+    def _felt(self) -> Array:
+        """Return the force (3,) that the observer feels at the TCP [N]."""
+        return np.asarray(self.plant.look().force[:3] - self.ft_offset[:3])
 
     def past(self, steps: int) -> Array:
         """Return the joints (6,) that the arm had `steps` of the controller's steps ago.

@@ -50,7 +50,7 @@ def robot_state(v: Mapping[str, Any], more: bytes = b"") -> bytes:
     parts = [
         state_part(
             0,
-            "Q???????BBdddB",
+            "Q???????BBddd",
             *mode,
             runtime == PAUSED,
             v["robot_mode"],
@@ -58,7 +58,6 @@ def robot_state(v: Mapping[str, Any], more: bytes = b"") -> bytes:
             v["target_speed_fraction"],
             v["speed_scaling"],
             1.0,
-            0,
         ),
         state_part(1, "dddffffB" * 6, *joints),
         state_part(

@@ -9,19 +9,25 @@ from armwright.programs.interpreter.program_values import RecordValue, Unknown, 
 from armwright.syntax.program_tree import Declare, Module, Node, Routine
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from armwright.syntax.scanner import Token
 
 
 class Cell:
-    """A variable: its value and type; `pending` is a module's data that nobody has asked for yet."""
+    """A variable: its value and type; `pending` is a module's data that nobody has asked for yet.
 
-    __slots__ = ("declared", "kind", "pending", "value")
+    `changer` names what may change it at any time: an interrupt's routine.
+    """
+
+    __slots__ = ("changer", "declared", "kind", "pending", "value")
 
     def __init__(
         self, kind: str, value: Value, *, declared: int = 0, pending: tuple[Declare, Module] | None = None
     ) -> None:
         """Make a variable; `declared` is its line, 0 if it was not declared."""
         self.kind, self.value, self.declared, self.pending = kind, value, declared, pending
+        self.changer = ""
 
 
 class PartsOf(Protocol):
@@ -37,6 +43,9 @@ class PartsOf(Protocol):
 
     def item(self, value: Value, position: Value, at: Token) -> Value:
         """Return one item of a list."""
+
+    def own_parts(self, kind: str) -> Collection[str]:
+        """Return the names of the parts that every value of a type has."""
 
 
 class Element:
@@ -64,7 +73,8 @@ class Element:
         if isinstance(self.key, Unknown):
             self.base.value = Unknown(f"an item of {self.at.text} was set, and which one is not known", self.key.names)
         elif isinstance(held, Unknown) and isinstance(self.key, str):
-            self.base.value = RecordValue(self.base.kind, {self.key: new})
+            others = () if held.unset else self.owner.own_parts(self.base.kind)
+            self.base.value = RecordValue(self.base.kind, {**dict.fromkeys(others, held), self.key: new})
         elif isinstance(held, Unknown):
             return  # which item it is does not matter: the whole is not known
         elif isinstance(self.key, str) and isinstance(held, RecordValue):

@@ -30,11 +30,13 @@ class Unknown:
         reason: why, in words.
         names: on what it depends: inputs, data of other files.
         guess: what a test takes it for (inputs are off); None where nothing can be taken. Never used in a move.
+        unset: whether nothing was put into it yet, so that it has no parts; else it has parts that are not known.
     """
 
     reason: str
     names: tuple[str, ...] = ()
     guess: Value = None
+    unset: bool = False
 
 
 @dataclass(slots=True)

@@ -84,7 +84,7 @@ class TreeValues:
 
     def blank(self, kind: str, at: Token) -> Value:
         """Return what a variable of a type has before it is set."""
-        return Unknown(f"{at.text} has no value yet", (at.text,))
+        return Unknown(f"{at.text} has no value yet", (at.text,), unset=True)
 
     def elsewhere(self, key: str) -> bool:
         """Look for a name in further files, and link the one that has it."""
@@ -97,6 +97,10 @@ class TreeValues:
     def parts_of(self, kind: str) -> Collection[str]:
         """Return the names of all parts of a type of records; nothing where they are not known."""
         return ()
+
+    def own_parts(self, kind: str) -> Collection[str]:
+        """Return the names of the parts that every value of a type has."""
+        return self.parts_of(kind)
 
     def set_system(self, target: Value, value: Value, at: Token) -> bool:
         """Set a variable of the controller; False if the name is an ordinary one."""
@@ -150,11 +154,20 @@ class TreeValues:
     def _name(self, node: tree.Name) -> Value:
         cell = self.cell(node.at)
         if cell is not None:
-            return cell.value
+            return self.changing(cell, node.at) if cell.changer else cell.value
         known = self.known_name(node.at.key)
         if known is not NotImplemented:
             return known
         return self.undeclared(node.at)
+
+    def changing(self, cell: Cell, at: Token) -> Value:
+        """Return what is known of a variable that an interrupt may change: tests take what the program put there."""
+        if at.key in self.inputs:
+            return self.input_value(at.key)
+        if isinstance(cell.value, Unknown):
+            return cell.value
+        guess = cell.value if is_number(cell.value) or isinstance(cell.value, bool | str) else None
+        return Unknown(f"{at.text} may be changed by the interrupt {cell.changer}", (at.text,), guess)
 
     def undeclared(self, at: Token) -> Value:
         """Return an input's value if the user says it, else that nothing is known about the name."""

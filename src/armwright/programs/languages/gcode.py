@@ -27,6 +27,7 @@ from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.languages.gcode_blocks import Codes
 from armwright.programs.languages.gcode_dialects import ENDS
 from armwright.programs.languages.gcode_quick import GcodeQuick
+from armwright.programs.languages.gcode_turning import turning_word
 from armwright.programs.languages.gcode_words import O_WORDS, Block, parse_line, token
 from armwright.programs.languages.program_draft import MAX_MOVES
 from armwright.programs.program import Program
@@ -71,15 +72,24 @@ class GcodeReader(GcodeQuick):
         self.rounds: dict[tuple[str, int], int] = {}
         self.depth = self.steps = 0
         self.neighbours = Neighbours(file, SUFFIXES, options)
+        self.text = text
 
     def program(self) -> Program:
         """Run the program."""
-        with suppress(_End, _Return):
+        with suppress(_End, _Return, Obstacle):
+            self.refuse_turning()
             self.run(0)
         self.notes.module = self.notes.main
         self.notes.note(1, "targets are places of the arm's own tool frame, or of --tool; G-code names no tool")
         self.notes.check_waits(self.options)
         return self.notes.finish("", [self.notes.main])
+
+    def refuse_turning(self) -> None:
+        """Refuse a lathe's program."""
+        line, column, word = (0, 0, "") if "turning" in self.shared else turning_word(self.text)
+        if line:
+            said = "this is a lathe's program: X counts diameters there, and G98 and G99 are kinds of feed"
+            self.obstacle(said, token(word, line, column), "a mill's program; --define turning=0 says that it is one")
 
     def block(self, index: int) -> Block:
         """Return a line's block."""

@@ -112,6 +112,10 @@ class KrlValues(Interpreter):
             return PARTS["e6pos"]
         return PARTS.get(kind) or [name for name, _ in self.records.get(kind, ())]
 
+    def own_parts(self, kind: str) -> Collection[str]:
+        """Return the names of the parts that every value of a type has."""
+        return PARTS.get(kind) or self.parts_of(kind)
+
     def check_parts(self, value: RecordValue, kind: str) -> None:
         """Refuse components that a type does not have."""
         for name in value.parts:

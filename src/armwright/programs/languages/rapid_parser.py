@@ -405,9 +405,9 @@ class RapidParser(TreeParser):
         """Read CONNECT … WITH …: an interrupt, which is declared and never runs."""
         self.expression()
         self.expect("with")
-        self.expression()
+        trap = self.expression()
         self.end_of_statement()
-        return tree.Invoke(at, ())
+        return tree.Invoke(at, (Argument(trap.at, "", trap),))
 
     # --- values -------------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ QUIET = frozenset(
     "packdnheader copyrawbytes makedir removefile renamefile copyfile removedir save eraseModule spyStart spyStop "
     "socketcreate socketconnect socketbind socketlisten socketclose socketsend socketsendto "
     # interrupts, supervision and errors
-    "connect isignaldi isignaldo isignalai isignalao isignalgi isignalgo itimer ivarvalue ipers ierror itriggprocess "
+    "isignaldi isignaldo isignalai isignalao isignalgi isignalgo itimer ivarvalue ipers ierror itriggprocess "
     "idelete idisable ienable isleep iwatch ipathpos "
     "raise trynext retry raiseToUser resetretrycount skipwarn "
     "waitsynctask motionsup tunereset procerrrecovery setsysdata setdatasearch settoDefault tryint "

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
+from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -19,6 +20,7 @@ from armwright.programs.interpreter.program_values import (
 from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.languages.program_draft import MM, PERCENT
 from armwright.programs.languages.rapid_data import load_of, matrix
+from armwright.programs.languages.rapid_quiet import GIVING
 from armwright.programs.languages.rapid_values import RapidValues
 from armwright.programs.program import Distance, Duration, Fraction, Payload, Stop, ToolRate
 from armwright.syntax import program_tree as tree
@@ -26,6 +28,7 @@ from armwright.syntax.program_tree import Argument, Node
 from armwright.syntax.scanner import Token
 from armwright.types import Array
 
+CHANGES = ("incr", "decr", "add", "clear")
 PLAIN = ("num", "dnum", "string", "bool", "byte", "rawbytes", "")
 """Types of data that routines give back: counts, measurements, answers. Targets are most often what they lead to."""
 
@@ -53,14 +56,12 @@ class RapidSettings(RapidValues):
             "pdispset": self.displace,
             "pdispon": self.displace,
             "pdispoff": self.displace,
-            "incr": self.change,
-            "decr": self.change,
-            "add": self.change,
-            "clear": self.change,
+            **dict.fromkeys(CHANGES, self.change),
             **dict.fromkeys(("set", "reset", "setdo", "setgo", "setao", "invertdo"), self.output),
             **dict.fromkeys(("waitdi", "waitdo", "waitgi", "waitgo", "waitai", "waitao"), self.wait_for),
             "waituntil": self.wait_until,
             "waitrob": self.wait_rob,
+            "connect": self.connect,
             **dict.fromkeys(("trynext", "retry"), self.outside_handler),
             **dict.fromkeys(("stop", "stopmove", "break", "systemstopaction"), self.pause),
             **dict.fromkeys(("callbyvar", "%"), self.late_call),
@@ -243,6 +244,40 @@ class RapidSettings(RapidValues):
             self.notes.wait_of(self.options, at, value.names, f"{at.text} {names}")
             self.met(placed[-1].value)
 
+    def connect(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
+        """``CONNECT number WITH trap``: the trap is not run; what it sets may be another value at any time."""
+        self.notes.note(at.line, f"{at.text}: the interrupt never comes here", once=True)
+        waiting, seen = [placed[0].at.key] if placed else [], set[str]()
+        while waiting:
+            key = waiting.pop()
+            routine = None if key in seen else self.routine(key)
+            seen.add(key)
+            if routine is None:
+                continue
+            for statement in tree.statements_in(routine.body):
+                if isinstance(statement, tree.Invoke):
+                    waiting.append(statement.at.key)
+                for target in self.set_by(statement):
+                    cell = self.scopes.find(CallFrame(routine.module, None), target.at.key)
+                    if isinstance(cell, Cell) and cell.kind != "intnum":
+                        cell.changer = placed[0].at.text
+
+    def set_by(self, statement: Node) -> list[tree.Name]:
+        """Return the variables that a statement sets."""
+        if isinstance(statement, tree.Assign):
+            targets = [statement.target]
+        elif isinstance(statement, tree.Invoke) and (statement.at.key in CHANGES or statement.at.key in GIVING):
+            targets = [argument.value for argument in statement.arguments]
+        else:
+            return []
+        found = []
+        for target in targets:
+            while isinstance(target, tree.Index | tree.Member):
+                target = target.base
+            if isinstance(target, tree.Name):
+                found.append(target)
+        return found
+
     def wait_rob(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
         r"""``WaitRob \InPos`` or ``\ZeroSpeed``: the arm stands before the program goes on."""
         self.halted(at)
@@ -254,9 +289,19 @@ class RapidSettings(RapidValues):
             self.met(node.left)
             self.met(node.right)
         elif isinstance(node, tree.Binary) and node.sign == "=" and isinstance(node.left, tree.Name):
-            value = self.value(node.right)
-            if self.scopes.find(self.frame, node.left.at.key) is None and not isinstance(value, Unknown):
-                self.outputs[node.left.at.key] = value
+            self.becomes(node.left, self.value(node.right))
+        elif isinstance(node, tree.Name):
+            self.becomes(node, True)
+
+    def becomes(self, name: tree.Name, value: Value) -> None:
+        """Give an input, or a variable that an interrupt sets, the value that was waited for."""
+        cell = self.scopes.find(self.frame, name.at.key)
+        if isinstance(value, Unknown):
+            return
+        if cell is None:
+            self.outputs[name.at.key] = value
+        elif cell.changer and name.at.key not in self.inputs:
+            cell.value = value
 
     def halted(self, at: Token) -> None:
         """Let the arm come to rest at the last target: a wait ends a zone."""

@@ -19,6 +19,7 @@ from armwright.kinematics import fk
 from armwright.programs.motors.motor_cycle import Algorithm
 from armwright.programs.motors.motor_demand import Demand
 from armwright.programs.motors.motor_limits import Drives
+from armwright.robot.inertia_needed import has_inertia
 from armwright.robot.model import Robot
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 NEIGHBOUR_CYCLES = 100  # cycles before and after, searched for the nearest point of the wished path
+ANOTHER_PASS = 0.01  # of the way along the path that another place must be nearer than this one to be taken instead
 
 
 class Deviation(NamedTuple):
@@ -147,11 +149,13 @@ class MotorRun:
     def reactions(self) -> Array:
         """Return (T, nb, 6) the wrench [f; n] through every joint, joint frame, at the achieved motion (001 eq. 32).
 
-        It is what the parent exerts on the body; see `armwright.dynamics.joint_reactions`.
+        It is what the parent exerts on the body; see `armwright.dynamics.joint_reactions`. NaN for arms without masses.
         """
         q, qd = self.starts
         payload = self.demand.payload
-        out = np.empty((self.demand.cycles, len(self.robot.bodies), 6))
+        out = np.full((self.demand.cycles, len(self.robot.bodies), 6), np.nan)
+        if not has_inertia(self.robot):
+            return out
         if payload is None:
             groups = [(self.robot, np.arange(self.demand.cycles))]
         else:
@@ -211,8 +215,12 @@ def loaded_robot(robot: Robot, payload: Array) -> Robot:
 
 
 def _from_path(points: Array, starts: Array, ends: Array, far: Array) -> tuple[Array, Array]:
-    """Return how far (T,) points are from the straight pieces starts–ends, each (T, 3), and behind along them [m]."""
-    best, cycles = far.copy(), len(points)
+    """Return how far (T,) points are from the straight pieces starts–ends, each (T, 3), and behind along them [m].
+
+    Where the path comes back to the same place (down and up again) the passes are equally near: behind is counted to
+    the one that is near along the path, too.
+    """
+    best, cost, cycles = far.copy(), far.copy(), len(points)
     length = np.linalg.norm(ends - starts, axis=1)
     travelled = np.cumsum(length)  # at the end of each piece
     nearest_at = travelled.copy()
@@ -226,10 +234,12 @@ def _from_path(points: Array, starts: Array, ends: Array, far: Array) -> tuple[A
         share = np.einsum("ki,ki->k", points[rows] - a, along) / np.where(size > 0.0, size, 1.0) ** 2
         share = np.clip(share, 0.0, 1.0)
         distance = np.linalg.norm(points[rows] - a - share[:, None] * along, axis=1)
-        nearer = distance < best[rows]
+        best[rows] = np.minimum(best[rows], distance)
+        at = travelled[piece] - (1.0 - share) * size
+        price = distance + ANOTHER_PASS * np.abs(travelled[rows] - at)
+        nearer = price < cost[rows]
         better = rows[nearer]
-        best[better] = distance[nearer]
-        nearest_at[better] = travelled[piece[nearer]] - (1.0 - share[nearer]) * size[nearer]
+        cost[better], nearest_at[better] = price[nearer], at[nearer]
     return best, np.maximum(0.0, travelled - nearest_at)
 
 

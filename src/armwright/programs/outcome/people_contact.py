@@ -10,19 +10,14 @@ m_R is the reflected mass 1/(uᵀ J M⁻¹ Jᵀ u) along the tool's motion u, pa
 Without them joints seem to give way that do not (0.4 kg for a UR5 from the side), so then it is the larger of that and
 M/2 + m_L of the specification.
 
-Masses and spring constants are those of table A.3 as found in public sources: the collision models of V. Gupta ("based
-on ISO/TS 15066 for 75 kg", masses and springs) and a list of springs by InMotion (skull to abdomen), which agree. The
-spring of the face is in the second alone, its mass half of what the first gives for head and face together. Limits of
-force and pressure (table A.2) were found in no source that can be trusted, and several contradict each other: they are
-not built in, and whoever asks gives them from his own copy. The factor 2 of transient limits is the specification's as
-commonly cited; for the head it is 1 here, where it means no contact at all.
+Masses, springs and limits of the body are in `body_limits`, which names their sources.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -30,57 +25,13 @@ from armwright.dynamics.public import mass_matrix
 from armwright.errors import InputError
 from armwright.kinematics import fk, jacobian
 from armwright.programs.motors.motor_run import loaded_robot
+from armwright.programs.outcome.body_limits import BODY_REGIONS, HEAD, ONE_SOURCE, BodyRegion, RegionLimit
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import ProgramRun
     from armwright.types import Array
 
-TRANSIENT_FACTOR = 2.0  # of the quasi-static limits, for contact from which the body can give way; 1 for the head
 STILL_SPEED = 1e-3  # [m/s] tool speed below which nothing is met
-
-
-class BodyRegion(NamedTuple):
-    """A region of the body: effective mass [kg], spring constant [N/m], factor of its transient limits."""
-
-    mass: float
-    stiffness: float
-    transient: float = TRANSIENT_FACTOR
-
-
-BODY_REGIONS = {
-    "skull": BodyRegion(4.4, 150e3, 1.0),
-    "face": BodyRegion(4.4, 75e3, 1.0),
-    "neck": BodyRegion(1.2, 50e3),
-    "back": BodyRegion(40.0, 35e3),
-    "chest": BodyRegion(40.0, 25e3),
-    "abdomen": BodyRegion(40.0, 10e3),
-    "pelvis": BodyRegion(40.0, 25e3),
-    "upper-arm": BodyRegion(3.0, 30e3),
-    "lower-arm": BodyRegion(2.0, 40e3),
-    "hand": BodyRegion(0.6, 75e3),
-    "thigh": BodyRegion(75.0, 50e3),
-    "lower-leg": BodyRegion(75.0, 60e3),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class RegionLimit:
-    """Quasi-static limits of a region: force [N], and pressure [N/cm²] if known."""
-
-    region: str
-    force: float
-    pressure: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse regions that are not known and limits that are none."""
-        if self.region not in BODY_REGIONS:
-            raise InputError(f"people: no body region {self.region!r}; valid: {', '.join(BODY_REGIONS)}")
-        if not all(np.isfinite(x) and x > 0.0 for x in (self.force, self.pressure) if x is not None):
-            raise InputError(f"people: limits of {self.region} must be greater than 0, in N and N/cm²")
-
-    def bound(self, area: float | None) -> float:
-        """Return the quasi-static force [N] that keeps both limits on a contact area [cm²], the pressure even."""
-        return self.force if area is None or self.pressure is None else min(self.force, self.pressure * area)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +42,8 @@ class PersonContact:
         move: index. time: [s]. region, kind: what binds. speed: of the tool [m/s].
         mass: effective mass of the arm that was used [kg]. reflected: along the motion [kg]. rule_mass: M/2 + m_L [kg].
         force, limit: [N]. permissible: speed [m/s] at which the force would be at its limit.
+        area: the specific area of the region whose pressure binds; empty where the force does.
+        pressed: whether pressure binds, on the contact area that was given.
     """
 
     move: int
@@ -104,6 +57,8 @@ class PersonContact:
     force: float
     limit: float
     permissible: float
+    area: str = ""
+    pressed: bool = False
 
     @property
     def use(self) -> float:
@@ -120,7 +75,13 @@ def contact_force(speed: Array | float, arm_mass: Array | float, region: BodyReg
 def people_contacts(
     outcome: ProgramRun, limits: Sequence[RegionLimit], area: float | None = None
 ) -> tuple[PersonContact, ...]:
-    """Return the worst contact of every move in which the tool moves, planned motion, in the program's order."""
+    """Return the worst contact of every move in which the tool moves, planned motion, in the program's order.
+
+    Args:
+        outcome: the run.
+        limits: of regions that may be met, see `body_limits.limit_of_body`.
+        area: of a contact [cm²]; None: pressure is not checked.
+    """
     if not limits:
         raise InputError("people: give at least one region with its limit of force")
     if area is not None and not area > 0.0:
@@ -130,24 +91,26 @@ def people_contacts(
     mass = reflected if known else np.maximum(reflected, rule)
     moves, time = outcome.demand.moves, outcome.plan.cycle * np.arange(outcome.demand.cycles)
     cases = [
-        (limit.region, clamped, limit.bound(area) * (1.0 if clamped else BODY_REGIONS[limit.region].transient))
+        (limit, clamped, limit.bound(area) * (1.0 if clamped else BODY_REGIONS[limit.region].transient))
         for limit in limits
         for clamped in (False, True)
     ]
-    uses = np.array([contact_force(speed, mass, BODY_REGIONS[r], clamped=c) / bound for r, c, bound in cases])
+    uses = np.array(
+        [contact_force(speed, mass, BODY_REGIONS[one.region], clamped=c) / bound for one, c, bound in cases]
+    )
     out = []
     for move in np.unique(moves).tolist():
         rows = np.flatnonzero(moves == move)
         if not speed[rows].max() > STILL_SPEED:
             continue
         case, at = np.unravel_index(int(np.argmax(uses[:, rows])), (len(cases), rows.size))
-        k, (region, clamped, bound) = rows[at], cases[int(case)]
+        k, (one, clamped, bound) = rows[at], cases[int(case)]
         force = float(uses[case, k] * bound)
         out.append(
             PersonContact(
                 move,
                 float(time[k]),
-                region,
+                one.region,
                 "quasi-static" if clamped else "transient",
                 float(speed[k]),
                 float(mass[k]),
@@ -156,6 +119,8 @@ def people_contacts(
                 force,
                 bound,
                 float(speed[k]) * bound / force,
+                one.area if one.by_pressure(area) else "",
+                one.by_pressure(area),
             )
         )
     return tuple(out)
@@ -185,30 +150,74 @@ def _tool_motion(outcome: ProgramRun) -> tuple[Array, Array, Array]:
     return speed, 1.0 / np.maximum(inverse, 1e-12), 0.5 * moving + carried
 
 
-def people_words(outcome: ProgramRun, found: Sequence[PersonContact]) -> tuple[str, ...]:
+PEOPLE_HEADS = ("move", "meets", "contact", "force [N]", "limit [N]", "use [%]", "speed [m/s]", "permissible [m/s]")
+
+
+def place_on_body(row: PersonContact) -> str:
+    """Return what is met, and what binds there."""
+    if not row.pressed:
+        return row.region
+    return f"{row.region} (pressure{f' on the {row.area}' if row.area else ''})"
+
+
+def people_words(
+    outcome: ProgramRun, found: Sequence[PersonContact], limits: Sequence[RegionLimit] = (), area: float | None = None
+) -> tuple[str, ...]:
     """Return the first move that is too fast, or the one nearest to its limit, and what this is not."""
-    from armwright.programs.outcome.program_words import place_words
+    from armwright.programs.outcome.program_words import place_words, plain
 
     if not found:
         return ("The tool does not move: nobody is met.",)
     over = [row for row in found if row.use > 1.0]
     row = over[0] if over else max(found, key=lambda one: one.use)
-    head = (
-        f"{len(over)} of {len(found)} moves exceed a limit given for people; first" if over else "Nearest to a limit is"
+    head = f"{len(over)} of {len(found)} moves exceed a limit for people; first" if over else "Nearest to a limit is"
+    said = [
+        f"{head} {place_words(outcome, row.move)} at {row.time:.3f} s: {place_on_body(row)}, {row.kind}, "
+        f"{plain(row.force)} N of {plain(row.limit)} N at {row.speed:.3g} m/s with {row.mass:.3g} kg (reflected: "
+        f"{row.reflected:.3g} kg); {row.permissible:.3g} m/s would be permissible."
+    ]
+    if any(limit.region in HEAD for limit in limits):
+        said.append("No contact with the head is permissible, at any speed: its limits only tell how bad it would be.")
+    if area is None and any(limit.pressure is not None for limit in limits):
+        said.append("Pressure is not checked: --contact-area says on how many cm² the tool meets the body.")
+    elif doubted := [limit.region for limit in limits if limit.region in ONE_SOURCE]:
+        said.append(f"Limits of pressure found in one source alone: {', '.join(dict.fromkeys(doubted))}.")
+    said.append(
+        "A model of contact after ISO/TS 15066:2016, annex A, with limits as public sources cite them or as they were "
+        "given: no certification and no measurement."
     )
-    return (
-        f"{head} {place_words(outcome, row.move)} at {row.time:.3f} s: {row.region}, {row.kind}, {row.force:.3g} N of "
-        f"{row.limit:.3g} N at {row.speed:.3g} m/s with {row.mass:.3g} kg (reflected: {row.reflected:.3g} kg); "
-        f"{row.permissible:.3g} m/s would be permissible.",
-        "A model of contact after ISO/TS 15066, with the limits that were given: no certification and no measurement.",
-    )
+    return tuple(said)
 
 
-def people_figures(outcome: ProgramRun, found: Sequence[PersonContact]) -> dict[str, Any]:
-    """Return the worst contact of every move as plain numbers."""
-    names = ("region", "kind", "use")
+def people_cells(outcome: ProgramRun, found: Sequence[PersonContact]) -> list[list[str]]:
+    """Return one row per move in which the tool moves."""
+    from armwright.programs.outcome.program_words import place_words, plain
+
+    numbers = [[row.force, row.limit, 100.0 * row.use, row.speed, row.permissible] for row in found]
+    return [
+        [place_words(outcome, row.move), place_on_body(row), row.kind, *(plain(x) for x in values)]
+        for row, values in zip(found, numbers, strict=True)
+    ]
+
+
+def people_figures(
+    outcome: ProgramRun, found: Sequence[PersonContact], limits: Sequence[RegionLimit] = (), area: float | None = None
+) -> dict[str, Any]:
+    """Return the limits and the worst contact of every move as plain numbers."""
+    names = ("region", "area", "kind", "use")
     return {
-        "words": people_words(outcome, found),
+        "words": people_words(outcome, found, limits, area),
+        "contact_area_cm2": area,
+        "limits": [
+            {
+                "region": limit.region,
+                "force_n": limit.force,
+                "pressure_n_cm2": limit.pressure,
+                "area": limit.area,
+                "transient_factor": BODY_REGIONS[limit.region].transient,
+            }
+            for limit in limits
+        ],
         "moves": [
             {
                 **{name: getattr(row, name) for name in names},

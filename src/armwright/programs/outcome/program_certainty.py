@@ -95,6 +95,20 @@ def more_payload_words(outcome: ProgramRun) -> str:
     return f"It could carry {more:.3g} kg more (a point mass in the load's centre, or at the tool; rated {rated:g} kg)."
 
 
+def overload_words(outcome: ProgramRun) -> str:
+    """Return which load is above the arm's rated payload, if one is: the maker's figure, whatever torques allow."""
+    rated = outcome.robot.rated_payload
+    loads = [move.payload.mass if move.payload is not None else 0.0 for move in outcome.program.moves]
+    if rated is None or max(loads, default=0.0) <= rated * (1.0 + 1e-9):
+        return ""
+    k = int(np.argmax(loads))
+    line = outcome.program.moves[k].line
+    where = f"line {line}" if line else f"move {k + 1}"
+    return (
+        f"It carries up to {loads[k]:.3g} kg ({where}), more than the {rated:g} kg for which its maker rates the arm."
+    )
+
+
 def within_rated(robot: Robot, carried: float, more: float) -> float:
     """Return a mass [kg] that may be added, cut where with the one that is carried it exceeds the rated payload."""
     return more if robot.rated_payload is None else min(more, max(0.0, robot.rated_payload - carried))

@@ -150,6 +150,7 @@ def _assumption(program: Program, note: Note) -> Assumption:
     told = OPTION.match(note.message)
     said = told["said"] if told else note.message
     option = told["option"] if told else "--start" if AT_FIRST.search(said) else ""
+    said = said.replace(f" ({option} says where it begins)", "")
     return Assumption(note.line, folderless(program, said), option)
 
 

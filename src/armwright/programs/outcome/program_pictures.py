@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 WITH, WITHOUT = COLOURS[0], COLOURS[1]
 FIGURE_WIDTH = 9.0  # [inch]
 NOTICED = 1e-4  # [m] of deviation that is drawn
+ROUNDING = 1e-6  # [SI] span of a curve that is nothing but rounding
 MOST_CURVE_POINTS = 20_000  # of a curve or a scatter
 
 
@@ -70,6 +71,12 @@ def _leaps(outcome: ProgramRun) -> NDArray[np.bool_]:
     return np.zeros(demand.cycles, dtype=bool) if demand.leaps is None else demand.leaps
 
 
+def _unit(outcome: ProgramRun, turning: str, sliding: str) -> str:
+    """Return the unit of a joint's quantity: of both kinds only for an arm that has both."""
+    kinds = {joint.kind == "prismatic" for joint in outcome.robot.joints}
+    return ", ".join(unit for slides, unit in ((False, turning), (True, sliding)) if slides in kinds)
+
+
 def _every(count: int) -> slice:
     """Return a slice with which a picture of `count` samples has at most `MOST_CURVE_POINTS`."""
     return slice(None, None, max(1, -(-count // MOST_CURVE_POINTS)))
@@ -94,7 +101,9 @@ def torque_speed(outcome: ProgramRun) -> Figure:
         axes.plot(run.motor_speed[some, j], run.torque[some, j], ".", ms=1.6, color=WITH, label="given")
         _box(axes, run, j)
         axes.set_title(outcome.robot.joints[j].name)
-        axes.set_xlabel("motor speed [rad/s]" if outcome.basis == "motors" else "joint speed [rad/s, m/s]")
+        axes.set_xlabel(
+            "motor speed [rad/s]" if outcome.basis == "motors" else f"joint speed [{_unit(outcome, 'rad/s', 'm/s')}]"
+        )
         axes.set_ylabel(f"{drive_word(outcome)} torque [N·m]")
     handles, labels = panels[0].get_legend_handles_labels()
     for axes in panels[1:n]:
@@ -144,6 +153,8 @@ def _overlay(outcome: ProgramRun, what: list[tuple[str, Array, Array, Array | No
             ):
                 axes.plot(run.time[some], limit[some, row], color=LIMIT, lw=0.7, ls="--")
                 axes.plot(run.time[some], -limit[some, row], color=LIMIT, lw=0.7, ls="--")
+            if max(np.ptp(without[:, row]), np.ptp(with_it[:, row])) < ROUNDING:  # else rounding would fill the panel
+                axes.set_ylim(float(without[0, row]) - 1.0, float(without[0, row]) + 1.0)
             if row == 0:
                 axes.set_title(label)
             if column == 0:
@@ -162,7 +173,7 @@ def torques(outcome: ProgramRun) -> Figure:
         outcome,
         [
             (motor, wished.wanted, run.torque, run.limit),
-            ("acceleration [rad/s², m/s²]", wished.qdd, run.qdd, None),
+            (f"acceleration [{_unit(outcome, 'rad/s²', 'm/s²')}]", wished.qdd, run.qdd, None),
         ],
     )
 
@@ -174,8 +185,8 @@ def speeds(outcome: ProgramRun) -> Figure:
     return _overlay(
         outcome,
         [
-            ("speed [rad/s, m/s]", wished.qd, run.qd, limit),
-            ("position [rad, m]", run.demand.q[1:], run.q, None),
+            (f"speed [{_unit(outcome, 'rad/s', 'm/s')}]", wished.qd, run.qd, limit),
+            (f"position [{_unit(outcome, 'rad', 'm')}]", run.demand.q[1:], run.q, None),
         ],
     )
 
@@ -282,17 +293,30 @@ def reactions(outcome: ProgramRun) -> Figure:
     return figure
 
 
+def range_shares(outcome: ProgramRun) -> Array:
+    """Return (T, n) where every joint stands in its range as asked, 0 and 1 being its stops; NaN for endless joints."""
+    limits = [joint.limits for joint in outcome.robot.joints]
+    low, high = (np.array([getattr(one, name) for one in limits], dtype=np.float64) for name in ("lower", "upper"))
+    known = np.isfinite(low) & np.isfinite(high) & (high > low)
+    shares = (outcome.motors.demand.q[1:] - np.where(known, low, 0.0)) / np.where(known, high - low, 1.0)
+    return np.where(known, shares, np.nan)
+
+
+def tool_margin(outcome: ProgramRun) -> Array:
+    """Return (T, 1) the smallest singular value of the Jacobian at the tool as asked."""
+    return smallest_singular_value(with_program_tool(outcome), outcome.motors.demand.q[1:])[:, None]
+
+
 def joint_range(outcome: ProgramRun) -> Figure:
     """Draw where every joint stands in its range as asked, 0 and 100 % being its stops; endless joints are left out."""
     run = outcome.motors
     figure = _figure(3.0)
     axes = figure.subplots()
     some = _every(run.demand.cycles)
+    shares = 100.0 * range_shares(outcome)
     for j, joint in enumerate(outcome.robot.joints):
-        low, high = joint.limits.lower, joint.limits.upper
-        if np.isfinite(low) and np.isfinite(high) and high > low:
-            use = 100.0 * (run.demand.q[1:, j] - low) / (high - low)
-            axes.plot(run.time[some], use[some], color=COLOURS[j % len(COLOURS)], label=joint.name)
+        if np.isfinite(shares[:, j]).all():
+            axes.plot(run.time[some], shares[some, j], color=COLOURS[j % len(COLOURS)], label=joint.name)
     for stop in (0.0, 100.0):
         axes.axhline(stop, color=LIMIT, lw=0.9)
     axes.set_xlabel("time [s]")
@@ -312,7 +336,7 @@ def singularity_margin(outcome: ProgramRun) -> Figure:
     figure = _figure(2.6)
     axes = figure.subplots()
     some = _every(run.demand.cycles)
-    value = smallest_singular_value(with_program_tool(outcome), run.demand.q[1:][some])
+    value = tool_margin(outcome)[some, 0]
     time = run.time[some]
     least = int(np.argmin(value))
     axes.plot(time, value, color=WITH)
@@ -342,3 +366,10 @@ VIEWS: dict[str, Callable[[ProgramRun], Any]] = {
     "motion": speeds,
     "reactions": reactions,
 }
+WEIGHED = ("torque-speed", "torques", "reactions")
+"""Views that take the masses of the arm."""
+
+
+def views_of(outcome: ProgramRun) -> tuple[str, ...]:
+    """Return the names of the views that can be drawn of a run."""
+    return tuple(name for name in VIEWS if outcome.weighed or name not in WEIGHED)

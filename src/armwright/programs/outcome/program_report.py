@@ -26,8 +26,15 @@ from armwright.programs.outcome.program_findings import (
     worst_of,
 )
 from armwright.programs.outcome.program_listing import listing_of
-from armwright.programs.outcome.program_pictures import VIEWS, drive_word, png, with_program_tool
-from armwright.programs.outcome.program_tracking import TRACKING_HEADS, tracking_cells, tracking_words
+from armwright.programs.outcome.program_pictures import (
+    drive_word,
+    png,
+    range_shares,
+    tool_margin,
+    views_of,
+    with_program_tool,
+)
+from armwright.programs.outcome.program_tracking import TRACKING_HEADS, tracking_cells
 from armwright.programs.outcome.program_words import (
     EVENT_HEADS,
     MOTOR_HEADS,
@@ -58,22 +65,32 @@ from armwright.recording.signals import RecordedEvent, Signal
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import MoveOutcome, ProgramRun
+    from armwright.programs.outcome.report_part import ReportPart
     from armwright.types import Array
 
 
-def program_stage(outcome: ProgramRun, title: str = "", *, text: bool = True) -> ReplayStage:
-    """Return what a page replays of a program: what the arm does, its motors, where they cannot follow; its text."""
+def program_stage(outcome: ProgramRun, title: str = "", *, text: bool = True, margins: bool = False) -> ReplayStage:
+    """Return what a page replays of a program: what the arm does, its motors, where they cannot follow; its text.
+
+    With `margins` curves tell the distance from the ends of ranges and from singular postures, where no pictures do.
+    """
     run, robot = outcome.motors, outcome.robot
     names = tuple(joint.name for joint in robot.joints)
     use = 100.0 * np.maximum(outcome.beside.torque_use, outcome.beside.speed_use)
     what = drive_word(outcome)
     slides = any(joint.kind == "prismatic" for joint in robot.joints)
-    plots = (
+    plots = [
         Curves(f"use of the {what}s, as asked", "%", names, _first(use)),
         Curves("tool from where it should be", "mm", ("distance",), _first(1e3 * run.deviation.position[:, None])),
         Curves("joint speeds", "rad/s, m/s" if slides else "rad/s", names, _first(run.qd)),
-        Curves(f"{what} torques", "N·m", names, _first(run.torque)),
-    )
+    ]
+    if outcome.weighed:
+        plots.append(Curves(f"{what} torques", "N·m", names, _first(run.torque)))
+    if margins:
+        plots += [
+            Curves("place in the joints' ranges", "%", names, _first(100.0 * range_shares(outcome))),
+            Curves("distance from singularities", "m, rad", ("smallest singular value",), _first(tool_margin(outcome))),
+        ]
     largest = _first(use.max(axis=1))
     return ReplayStage(
         with_program_tool(outcome),
@@ -145,6 +162,7 @@ def program_report(
     animation: bool = False,
     text: bool = True,
     progress: Callable[[float], Any] | None = None,
+    also: Sequence[ReportPart] = (),
 ) -> Path:
     """Write a self-contained page.
 
@@ -154,6 +172,7 @@ def program_report(
         animation: draw a film as well, which other programs can show.
         text: show the program's text beside the replay; without it only lines of moves that are spoken of are quoted.
         progress: called with the share that is done.
+        also: further sections, behind what the arm does.
     """
     tell = progress or (lambda _: None)
     program = outcome.program
@@ -164,23 +183,35 @@ def program_report(
     page.replay_here()
     for words in push_words(outcome):
         page.paragraph(words)
-    page.section("What would work").listed(outcome.advice)
-    page.section("What the arm does").table(TRACKING_HEADS, tracking_cells(outcome)).paragraph(tracking_words(outcome))
+    decided, _ = answer_words(outcome)
+    page.section("What would work").listed(words for words in outcome.advice if words not in decided)
+    page.section("What the arm does").table(TRACKING_HEADS, tracking_cells(outcome)).listed(
+        f"{one.law.name}: {one.law.says}." for one in outcome.tracked
+    )
+    for part in also:
+        page.section(part.title).listed(folderless(program, words) for words in part.words)
+        if part.rows:
+            page.table(part.heads, part.rows)
     shown = float(outcome.motors.time[-1])
     rows = [_with_time(outcome, move, shown) for move in outcome.moves[:MOST_REPORT_ROWS]]
     _shortened(page.section("Moves").table(MOVE_HEADS, rows, "named"), len(outcome.moves), "moves")
     if outcome.events:
         _events_table(page.section("Events"), outcome)
-    near = page.section("What it comes near").paragraph(clearance_words(outcome)).table(NEAR_HEADS, near_cells(outcome))
-    near.table(MARGIN_HEADS, margin_cells(outcome)).listed(margin_words(outcome))
+    near = (
+        page.section("What it comes near")
+        .paragraph(clearance_words(outcome))
+        .table(NEAR_HEADS, near_cells(outcome), "placed")
+    )
+    near.table(MARGIN_HEADS, margin_cells(outcome), "placed").listed(margin_words(outcome))
     page.section("Motors" if outcome.basis == "motors" else "Joints").table(MOTOR_HEADS, motor_cells(outcome))
     tell(0.05)
-    for k, view in enumerate(VIEWS, 1):
+    views = views_of(outcome)
+    for k, view in enumerate(views, 1):
         title, caption = TITLES[view]
         page.section(title).figure(png(outcome, view), caption.format(drive_word(outcome)))
         if view == "reactions":
             page.table(REACTION_HEADS, reaction_cells(outcome))
-        tell(0.05 + (0.35 if animation else 0.9) * k / len(VIEWS))
+        tell(0.05 + (0.35 if animation else 0.9) * k / len(views))
     if animation:
         page.section("Film").figure(*_film(outcome, lambda share: tell(0.4 + 0.58 * share)), "gif")
     page.section("Sensitivity").table(SENSITIVITY_HEADS, _sensitivity(outcome)).paragraph(
@@ -276,15 +307,18 @@ def _events_table(page: Page, outcome: ProgramRun) -> None:
 def _cards(outcome: ProgramRun) -> list[tuple[str, str]]:
     run, works, plan = outcome.motors, outcome.works, outcome.wished
     flagged = int((plan.saturated | plan.clipped).any(axis=1).sum())
-    return [
+    cards = [
         ("duration as planned", f"{outcome.plan.duration:.3f} s"),
         ("flagged cycles", f"{flagged} of {plan.demand.cycles}"),
         ("feasible override", override_cell(works.override.program)),
         ("time-optimal", "–" if works.fastest is None else f"{works.fastest:.3f} s"),
         ("from the path", f"{tidy(1e3 * run.deviation.path.max())} mm"),
+    ]
+    work = [
         (f"work of the {drive_word(outcome)}s", f"{run.energy.sum():.4g} J"),
         ("work that came back", f"{run.regenerated.sum():.4g} J"),
     ]
+    return cards + work if outcome.weighed else cards
 
 
 def _shortened(page: Page, count: int, what: str) -> None:

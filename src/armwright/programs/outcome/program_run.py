@@ -17,15 +17,17 @@ import numpy as np
 from armwright.kinematics import fk
 from armwright.programs.motors import summarise
 from armwright.programs.program import Duration
+from armwright.robot.inertia_needed import has_inertia
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from armwright.programs.motors import Demand, MotorRun, MoveSummary, Override, Tracked, Trip
     from armwright.programs.motors.motor_limits import Basis
     from armwright.programs.motors.what_works import Needed, Sensitivity
+    from armwright.programs.outcome.report_part import ReportPart
     from armwright.programs.outcome.way_results import WayClearance, WayMargins
     from armwright.programs.program import Program
     from armwright.programs.program_plan import ProgramPlan
@@ -223,6 +225,11 @@ class ProgramRun:
         return self.plan.program
 
     @property
+    def weighed(self) -> bool:
+        """Return whether the sheet has masses; without them torques, work and reactions are not known."""
+        return has_inertia(self.robot)
+
+    @property
     def basis(self) -> Basis:
         """Return what was checked: "motors", "joints" (efforts of the joints), or "speeds" alone."""
         return self.motors.drives.basis
@@ -362,11 +369,13 @@ class ProgramRun:
         animation: bool = False,
         text: bool = True,
         progress: Callable[[float], Any] | None = None,
+        also: Sequence[ReportPart] = (),
     ) -> Path:
         """Write one HTML page with a replay, tables and pictures; needs matplotlib (`pip install armwright[plot]`).
 
         Without `text` it does not show the program's text beside the replay; sentences about moves quote their lines.
+        `also` are sections of the caller's.
         """
         from armwright.programs.outcome.program_report import program_report
 
-        return program_report(self, path, animation=animation, text=text, progress=progress)
+        return program_report(self, path, animation=animation, text=text, progress=progress, also=also)

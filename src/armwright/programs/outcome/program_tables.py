@@ -53,8 +53,8 @@ def figures(outcome: ProgramRun, *, works: bool = True) -> dict[str, Any]:
             "path_m": float(off.path.max()),
             "behind_m": float(off.behind.max()),
         },
-        "energy_j": float(run.energy.sum()),
-        "regenerated_j": float(run.regenerated.sum()),
+        "energy_j": float(run.energy.sum()) if outcome.weighed else None,
+        "regenerated_j": float(run.regenerated.sum()) if outcome.weighed else None,
         "motors": motor_rows(outcome),
         "reactions": reaction_rows(outcome),
         "moves": [_move(outcome, move) for move in outcome.moves],
@@ -116,22 +116,22 @@ def _torques_of_the_world(outcome: ProgramRun, push: Push) -> Array:
 def motor_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
     """Return one row per motor (per joint, where motors are unknown): torque, speed, heat and work of the program."""
     run, whole = outcome.motors, summarise(outcome.motors)
-    drives = run.drives
+    drives, weighed = run.drives, outcome.weighed
     return [
         {
             "joint": joint.name,
-            "torque_peak_nm": whole.peak[j],
-            "torque_rms_nm": whole.rms[j],
+            "torque_peak_nm": whole.peak[j] if weighed else None,
+            "torque_rms_nm": whole.rms[j] if weighed else None,
             "torque_limit_nm": float(run.limit[:, j].max()),
             "continuous_torque_nm": float(1.0 / drives.per_continuous[j]) if drives.per_continuous[j] else None,
-            "torque_wanted_nm": float(np.abs(outcome.wished.wanted[:, j]).max()),
-            "torque_use": float(outcome.wished.torque_use[:, j].max()),
+            "torque_wanted_nm": float(np.abs(outcome.wished.wanted[:, j]).max()) if weighed else None,
+            "torque_use": float(outcome.wished.torque_use[:, j].max()) if weighed else None,
             "speed_peak": float(np.abs(run.motor_speed[:, j]).max()),
             "speed_limit": float(drives.actuators.speed_limit[j]),
             "speed_use": float(outcome.wished.speed_use[:, j].max()),
             "heat": whole.heat[j],
-            "energy_j": whole.energy[j],
-            "regenerated_j": whole.regenerated[j],
+            "energy_j": whole.energy[j] if weighed else None,
+            "regenerated_j": whole.regenerated[j] if weighed else None,
             "lag": float(outcome.tracked[0].lag[j]),
             "saturated_cycles": int(outcome.wished.saturated[:, j].sum()),
             "clipped_cycles": int(outcome.wished.clipped[:, j].sum()),
@@ -141,7 +141,12 @@ def motor_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
 
 
 def reaction_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
-    """Return one row per body: what its joint must carry, with the achieved accelerations; joint frame [N, N m]."""
+    """Return one row per body: what its joint must carry, with the achieved accelerations; joint frame [N, N m].
+
+    Empty for arms without masses.
+    """
+    if not outcome.weighed:
+        return []
     wrench = outcome.motors.reactions
     force, moment = (np.linalg.norm(wrench[:, :, part], axis=2) for part in (slice(0, 3), slice(3, 6)))
     return [
@@ -158,7 +163,7 @@ def reaction_rows(outcome: ProgramRun) -> list[dict[str, Any]]:
 
 
 def _move(outcome: ProgramRun, move: MoveOutcome) -> dict[str, Any]:
-    summary = move.summary
+    summary, weighed = move.summary, outcome.weighed
     return {
         **{
             name: getattr(move, name)
@@ -171,9 +176,9 @@ def _move(outcome: ProgramRun, move: MoveOutcome) -> dict[str, Any]:
         "position_m": 0.0 if summary is None else summary.position,
         "angle_rad": 0.0 if summary is None else summary.angle,
         "path_m": 0.0 if summary is None else summary.path,
-        "energy_j": 0.0 if summary is None else float(summary.energy.sum()),
-        "regenerated_j": 0.0 if summary is None else float(summary.regenerated.sum()),
-        "rms_nm": None if summary is None else summary.rms,
+        "energy_j": None if not weighed else 0.0 if summary is None else float(summary.energy.sum()),
+        "regenerated_j": None if not weighed else 0.0 if summary is None else float(summary.regenerated.sum()),
+        "rms_nm": None if summary is None or not weighed else summary.rms,
     }
 
 
@@ -189,7 +194,7 @@ def _works(outcome: ProgramRun, works: WhatWorks) -> dict[str, Any]:
         "fastest_refused": works.fastest_refused,
         "motor_torque_factors": dict(zip(names, works.motors.torque.tolist(), strict=True)),
         "motor_speed_factors": dict(zip(names, works.motors.speed.tolist(), strict=True)),
-        "torque_needed_nm": dict(zip(names, works.torque.tolist(), strict=True)),
+        "torque_needed_nm": dict(zip(names, works.torque.tolist(), strict=True)) if outcome.weighed else None,
         "more_payload_kg": works.more_payload,
         "payload_share": works.payload_share,
         "sensitivity": [row._asdict() for row in works.sensitivity],
@@ -219,10 +224,11 @@ def as_recording(outcome: ProgramRun) -> Recording:
         "deviation": (run.deviation.position, "m"),
         "deviation_angle": (run.deviation.angle, "rad"),
         "deviation_path": (run.deviation.path, "m"),
-        "reaction": (run.reactions.reshape(run.demand.cycles, -1), "N, N m"),
         "move": (run.demand.moves + 1, ""),
         "line": (lines[run.demand.moves], ""),
     }
+    if outcome.weighed:
+        columns["reaction"] = (run.reactions.reshape(run.demand.cycles, -1), "N, N m")
     if run.demand.wrench is not None:
         columns["wrench"] = (run.demand.wrench, "N, N m")
     through = tuple(f"{body.name} {name}" for body in outcome.robot.bodies for name in COMPONENTS)

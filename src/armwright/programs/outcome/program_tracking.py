@@ -36,10 +36,15 @@ TRACKING_HEADS = (
 
 
 def standing_use(outcome: ProgramRun) -> Array:
-    """Return (T, n) the torque K^-T (g − JᵀF) that holding takes at the beginning of each cycle, over its limit."""
+    """Return (T, n) the torque K^-T (g − JᵀF) that holding takes at the beginning of each cycle, over its limit.
+
+    0 where that is not known: arms without masses, joints without a limit of torque.
+    """
     demand, drives, robot = outcome.demand, outcome.motors.drives, outcome.robot
     q = demand.q[:-1]
-    tau = np.empty_like(q)
+    tau = np.zeros_like(q)
+    if not outcome.weighed:
+        return tau
     if demand.payload is None:
         tau[:] = gravity_torque(robot, q)
     else:

@@ -15,6 +15,7 @@ from armwright.programs.outcome.program_certainty import (
     answer_of,
     more_payload_words,
     open_words,
+    overload_words,
     with_class,
     worst_move,
 )
@@ -34,6 +35,7 @@ FOR = {
     "friction": "friction",
 }
 LIMITS = {"motors": "motor", "joints": "joint", "speeds": "joint"}
+WHOSE = {"motors": "the motor of ", "joints": "", "speeds": ""}
 
 
 def tidy(value: float, digits: int = 3) -> str:
@@ -57,19 +59,20 @@ def verdict(outcome: ProgramRun) -> str:
             else open_words(outcome, what, place_words(outcome, worst_move(outcome)))
         )
         said = _as_far_as_read(outcome, with_class(outcome, told))
-        return f"{said} {tracking_words(outcome)} {_basis(outcome)}"
+        return " ".join(filter(None, (said, overload_words(outcome), tracking_words(outcome), _basis(outcome))))
     plan = outcome.wished
     first = next(event for event in outcome.events if event.cause != "trip")
     flagged = (plan.saturated | plan.clipped).any(axis=1)
     joints = sorted({event.joint for event in outcome.events if event.cause != "trip"})
     names = ", ".join(outcome.robot.joints[j].name for j in joints)
-    drives = f"{LIMITS[outcome.basis]}{'s' if len(joints) > 1 else ''}"
+    drives = f"the motor{'s' if len(joints) > 1 else ''} of {names}" if outcome.basis == "motors" else names
     still = standing_words(outcome)
+    rest = (overload_words(outcome), tracking_words(outcome), _override_words(outcome), _basis(outcome))
     return with_class(
         outcome,
-        f"Not feasible: {f'{still} ' if still else ''}{what} asks more than the {drives} of {names} can do, in "
+        f"Not feasible: {f'{still} ' if still else ''}{what} asks more than {drives} can do, in "
         f"{int(flagged.sum())} of {flagged.size} cycles. First {event_words(outcome, first)}. "
-        f"{tracking_words(outcome)} {_override_words(outcome)} {_basis(outcome)}",
+        + " ".join(filter(None, rest)),
     )
 
 
@@ -82,7 +85,7 @@ def standing_words(outcome: ProgramRun) -> str:
     cycle = int(np.argmax(outcome.standing[:, j]))
     where = place_words(outcome, int(outcome.demand.moves[cycle]))
     return (
-        f"The arm cannot be held: at rest the {LIMITS[outcome.basis]} of {outcome.robot.joints[j].name} needs "
+        f"The arm cannot be held: at rest {WHOSE[outcome.basis]}{outcome.robot.joints[j].name} needs "
         f"{100 * most[j]:.3g} % of its torque in {where}."
     )
 
@@ -155,9 +158,7 @@ def event_words(outcome: ProgramRun, event: MotorEvent) -> str:
         unit = "rad/s" if joint.kind == "revolute" else "m/s"
         said = f"{joint.name} is asked for {abs(event.asked):.4g} {unit} and may do {event.limit:.4g}"
         return f"{where}: {said}"
-    said = (
-        f"the {LIMITS[outcome.basis]} of {joint.name} is asked for {abs(event.asked):.4g} N·m and has {event.limit:.4g}"
-    )
+    said = f"{WHOSE[outcome.basis]}{joint.name} is asked for {abs(event.asked):.4g} N·m and has {event.limit:.4g}"
     return f"{where}: {said}, mostly for {FOR[event.mostly]}"
 
 
@@ -193,6 +194,8 @@ def works_words(outcome: ProgramRun) -> tuple[str, ...]:
         needed = ", ".join(f"{name} {tidy(t, 4)}" for name, t in zip(names, works.torque, strict=True))
         said.append(
             f"The program needs joint torques of at least (N·m, friction of unknown gears not counted): {needed}."
+            if outcome.weighed
+            else "What torques the program needs is not known: the sheet has no masses and inertias."
         )
     elif more := more_payload_words(outcome):
         said.append(more)

@@ -17,7 +17,7 @@ import numpy as np
 from armwright.kinematics import fk
 from armwright.programs.legs import tool_of
 from armwright.programs.outcome.program_run import limit_of
-from armwright.programs.program import Joints, Pose
+from armwright.programs.program import Duration, Joints, Pose
 from armwright.programs.program_comparison import program_differences
 from armwright.programs.timing import when
 
@@ -180,7 +180,8 @@ def version_words(found: VersionComparison) -> tuple[str, ...]:
     told = [f"{100 * use:.3g} % of the {cause} of {name}" for name, cause, use in uses]
     said.append(f"Most used: {told[0]} before, {told[1]} after.")
     energies = [float(run.motors.energy.sum()) for run in (before, after)]
-    said.append(f"Energy: {energies[0]:.4g} J before, {energies[1]:.4g} J after.")
+    if before.weighed and after.weighed:
+        said.append(f"Energy: {energies[0]:.4g} J before, {energies[1]:.4g} J after.")
     if found.path.value <= SAME_PATH:
         said.append("The tool's path is the same.")
     else:
@@ -211,8 +212,8 @@ def change_cells(found: VersionComparison) -> list[list[str]]:
 
 
 def _duration(run: ProgramRun, k: int) -> float:
-    part = run.plan.moves[k]
-    return part.end - part.start
+    part, move = run.plan.moves[k], run.program.moves[k]
+    return move.speed.seconds if move.kind == "wait" and isinstance(move.speed, Duration) else part.end - part.start
 
 
 def version_figures(found: VersionComparison) -> dict[str, Any]:
@@ -228,8 +229,8 @@ def version_figures(found: VersionComparison) -> dict[str, Any]:
             "duration_s": run.plan.duration,
             "torque_use": dict(zip(names, run.wished.torque_use.max(axis=0).tolist(), strict=True)),
             "speed_use": dict(zip(names, run.wished.speed_use.max(axis=0).tolist(), strict=True)),
-            "energy_j": float(run.motors.energy.sum()),
-            "regenerated_j": float(run.motors.regenerated.sum()),
+            "energy_j": float(run.motors.energy.sum()) if run.weighed else None,
+            "regenerated_j": float(run.motors.regenerated.sum()) if run.weighed else None,
         }
 
     def move(run: ProgramRun, k: int | None) -> dict[str, Any] | None:

@@ -68,6 +68,9 @@ def margin_words(outcome: ProgramRun) -> tuple[str, ...]:
         said.append(f"Nearest to a singular posture, smallest singular value {row.value:.3g}, the arm is {place(row)}.")
     if (row := found.reach) is not None:
         said.append(f"It reaches {100 * (1.0 - row.share):.3g} % of its stretched length {place(row)}.")
+    if not outcome.weighed:
+        said.append("Energy is not known: the sheet has no masses and inertias.")
+        return tuple(said)
     energy, back = outcome.motors.energy.sum(), outcome.motors.regenerated.sum()
     said.append(
         f"Energy of the {'motors' if outcome.basis == 'motors' else 'joints'}: {energy:.4g} J, {back:.4g} J back."

@@ -67,6 +67,8 @@ export function programsTab(app) {
       part(result.over ? "Worst places" : "Nearest to their limits", el("ol", { class: "worst", id: "worst" }, result.worst.map(worst)), result.over ? folded(`All ${result.events.rows.length}, the worst first`, table(result.events)) : null),
       part("Assumed, and what changes it on the command line", el("ul", { class: "told", id: "assumed" }, result.assumed.map(assumed))),
       part("How far it was read", el("ul", { class: "told", id: "coverage" }, result.coverage.map((words) => el("li", {}, words)))),
+      part("What it comes near", el("ul", { class: "told", id: "near" }, result.near.map((words) => el("li", {}, words)))),
+      ...(result.torque_speed ? [part("Torque over speed, in the box of the limits", el("img", { class: "picture", alt: `Torque and speed of every ${drives === "Motors" ? "motor" : "joint"}, as asked and given, in the box of the limits.`, src: `data:image/png;base64,${result.torque_speed}` }))] : []),
       part("Moves", table(result.moves)), part(drives, table(result.motors)));
   }
   drawRight();

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Byte streams of strangers, taken by the protocols without sockets: only refusals leave, answers are whole, and text
+stays text."""
+
+import builtins
+import os
+import struct
+import subprocess
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.lab.controller.controller import Controller
+from armwright.lab.controller.port_commands import PORT_COMMANDS
+from armwright.lab.controller.published import values
+from armwright.lab.lab_plant import LabPlant
+from armwright.lab.operator_panel import OperatorPanel
+from armwright.lab.program_store import ProgramStore
+from armwright.lab.stand import HOME, ScriptConnection
+from armwright.lab.wire import rtde
+from armwright.lab.wire.dashboard import COMMANDS, DashboardConnection
+from armwright.lab.wire.rtde import BrokenStreamError, RtdeConnection
+from armwright.lab.wire.rtde_fields import INPUTS, OUTPUTS
+
+STREAMS = 300  # of each protocol
+MOST_TAKES = 5000  # a guard against a protocol that takes nothing and says that it did
+
+
+@pytest.fixture(scope="module")
+def plant():
+    return LabPlant(aw.load("ur5"), q0=HOME)
+
+
+@pytest.fixture
+def c(plant):
+    plant.live.reset(HOME)
+    made = Controller(plant, e_series=True, software="5.25.1")
+    made.settle()
+    return made
+
+
+@pytest.fixture
+def untouched(monkeypatch):
+    """Nothing that arrives may reach the interpreter, the system or a file."""
+
+    def forbidden(*what, **_):
+        raise AssertionError(f"reached with {what!r:.200}")
+
+    for place, name in ((builtins, "eval"), (builtins, "exec"), (os, "system"), (subprocess, "Popen")):
+        monkeypatch.setattr(place, name, forbidden)
+
+
+def mutated(random, messages):
+    """Some messages in a row, with bytes changed, taken out, doubled, put elsewhere."""
+    data = bytearray(b"".join(messages[int(random.integers(len(messages)))] for _ in range(int(random.integers(1, 6)))))
+    for _ in range(int(random.integers(0, 8))):
+        if not data:
+            break
+        at, length = int(random.integers(len(data))), int(random.integers(1, 20))
+        kind = int(random.integers(4))
+        if kind == 0:
+            data[at] = int(random.integers(256))
+        elif kind == 1:
+            del data[at : at + length]
+        elif kind == 2:
+            data[at:at] = data[at : at + length]
+        else:
+            data[at:at] = random.bytes(length)
+    return bytes(data)
+
+
+def fed(random, talk, data, refusals):
+    """What a protocol answers to a stream that arrives in pieces, until it refuses it."""
+    buffer, out, at = bytearray(), b"", 0
+    for _ in range(MOST_TAKES):
+        try:
+            said = talk.take(buffer)
+        except refusals:
+            return out
+        if said is None:
+            if at >= len(data):
+                return out
+            size = int(random.integers(1, 200))
+            buffer += data[at : at + size]
+            at += size
+        out += said or b""
+    raise AssertionError("it never comes to an end")
+
+
+CODE = b'__import__("os").system("true")'
+LINES = [b"movej([0,-1.5,1.5,-1.5,-1.5,0],a=1,v=1)\n", b"def f():\n  movej([1,2])\nend\n", b"def f():\n", b"end\n"]
+LINES += [command.encode() + b"\n" for command in PORT_COMMANDS]
+LINES += [b"sec s():\n set_digital_out(1,True)\nend\n", b'textmsg("' + CODE + b'")\n', CODE + b"\n", b"set_tcp(p[1])\n"]
+LINES += [b"x" * 5000, b"\xff\xfe\n", b"while True:\n", b"((((((((\n", b"[" * 3000 + b"\n"]
+
+
+def test_script_ports(c, untouched):
+    random = np.random.default_rng(1)
+    for _ in range(STREAMS):
+        assert fed(random, ScriptConnection(c), mutated(random, LINES), ValueError) == b""
+        for _ in range(3):
+            c.tick()
+        c.outbox.take()
+    assert np.isfinite(c.plant.live.q).all()
+    c.solver.close()
+
+
+def test_dashboard(c, untouched):
+    store = ProgramStore(c, lambda text: None)
+    panel = OperatorPanel(c, store)
+    lines = [name.encode() + b"\n" for name in COMMANDS if not name.startswith(("power", "brake"))]
+    lines += [
+        b"load " + b"../" * 50 + b"x.urp\n",
+        b"popup " + CODE + b"\n",
+        b"quit\n",
+        b"addToLog \x00\x01\n",
+        b"x" * 2000,
+    ]
+    random = np.random.default_rng(2)
+    for _ in range(STREAMS):
+        said = fed(random, DashboardConnection(panel), mutated(random, lines), (ValueError, EOFError))
+        assert said == b"" or said.endswith(b"\n")
+        assert all(len(line) < 1000 for line in said.split(b"\n"))
+        c.outbox.take()
+    store.close()
+
+
+def test_rtde(c, untouched):
+    random = np.random.default_rng(3)
+    names, inputs = sorted(OUTPUTS), sorted(INPUTS)
+    requests = [
+        rtde.packet(rtde.PROTOCOL, b"\0\2"),
+        rtde.packet(rtde.PROTOCOL, b"\0\1"),
+        rtde.packet(rtde.CONTROLLER),
+        rtde.packet(rtde.OUTPUT, struct.pack(">d", 500.0) + ",".join(names[::7]).encode()),
+        rtde.packet(rtde.OUTPUT, struct.pack(">d", float("nan")) + b"timestamp,actual_q"),
+        rtde.packet(rtde.OUTPUT, b"timestamp"),
+        rtde.packet(rtde.INPUT, ",".join(inputs[::5]).encode()),
+        rtde.packet(rtde.INPUT, b"input_bit_register_64,input_int_register_3"),
+        rtde.packet(rtde.START),
+        rtde.packet(rtde.PAUSE),
+        rtde.packet(rtde.TEXT, b"hello"),
+        rtde.packet(rtde.DATA, b"\1" + random.bytes(100)),
+        rtde.packet(rtde.DATA, b"\1" + struct.pack(">?i", True, 7)),
+    ]
+    requests += [requests[0] + requests[3] + requests[8]]  # one that streams
+    streamed = 0
+    for _ in range(STREAMS):
+        talk = RtdeConnection(c)
+        said = fed(random, talk, mutated(random, requests), (BrokenStreamError, aw.errors.InputError))
+        whole = bytearray(said)
+        kinds = [kind for kind, _ in rtde.packets(whole)]
+        assert not whole and set(kinds) <= {rtde.PROTOCOL, rtde.CONTROLLER, rtde.OUTPUT, rtde.INPUT, *map(ord, "SPM")}
+        data = bytearray(talk.data(500, values(c)))
+        streamed += len(list(rtde.packets(data)))
+        assert not data
+        talk.closed()
+    assert streamed >= 10  # some of them really stream
+    assert all(type(k) is int for k in c.registers.ints) and np.isfinite(c.registers.doubles).all()
