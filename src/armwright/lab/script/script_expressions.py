@@ -12,6 +12,7 @@ from armwright.lab.script.script_values import LARGEST_WHOLE
 from armwright.syntax import program_tree as tree
 
 if TYPE_CHECKING:
+    from armwright.lab.script.script_values import ScriptValue
     from armwright.syntax.program_tree import Node, Routine
     from armwright.syntax.scanner import Token
     from armwright.urscript import Builtin, ScriptModule
@@ -64,7 +65,7 @@ class ExpressionCompiler:
         place = self.at(at)
         return ast.Call(ast.Name(f"h_{name}", ast.Load(), **place), arguments, [], **place)
 
-    def constant(self, value: Any, at: Token) -> ast.expr:
+    def constant(self, value: ScriptValue, at: Token) -> ast.expr:
         """Return a constant."""
         return ast.Constant(value, **self.at(at))
 
@@ -146,7 +147,7 @@ class ExpressionCompiler:
         number: int | float = self.literal(node.value, node.at)
         return number
 
-    def literal(self, value: Any, at: Token) -> Any:
+    def literal(self, value: ScriptValue, at: Token) -> ScriptValue:
         """Return a number, text or truth value of the text."""
         if isinstance(value, int) and not isinstance(value, bool) and value > LARGEST_WHOLE - 1:
             return float(value)

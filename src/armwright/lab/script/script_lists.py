@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from armwright.lab.script.script_faults import ScriptFault
 from armwright.lab.script.script_values import (
@@ -20,28 +19,28 @@ from armwright.lab.script.script_values import (
 )
 
 
-def _fits(base: list[Any], value: ScriptValue) -> None:
+def _fits(base: list[ScriptValue], value: ScriptValue) -> None:
     if len(base) >= MOST_ITEMS:
         raise ScriptFault(f"out of memory: a list of more than {MOST_ITEMS} items")
     if (value.__class__ in CONTAINERS) != (base.__class__ is Rows) or value is None:
         raise ScriptFault(f"type_error: a {kind_of(value)} does not go into this list")
 
 
-def _append(base: list[Any], value: ScriptValue) -> None:
+def _append(base: list[ScriptValue], value: ScriptValue) -> None:
     _fits(base, value)
     base.append(value)
     if base.__class__ is Rows:
         check_size(base)
 
 
-def _insert(base: list[Any], index: ScriptValue, value: ScriptValue) -> None:
+def _insert(base: list[ScriptValue], index: ScriptValue, value: ScriptValue) -> None:
     _fits(base, value)
     base.insert(len(base) if index == len(base) else place_of(base, index), value)
     if base.__class__ is Rows:
         check_size(base)
 
 
-def _extend(base: list[Any], more: ScriptValue) -> None:
+def _extend(base: list[ScriptValue], more: ScriptValue) -> None:
     if more.__class__ is not base.__class__ or len(base) + len(more) > MOST_ITEMS:
         raise ScriptFault("only a list of the same kind goes behind a list, as far as there is room")
     base.extend(more)
@@ -49,17 +48,17 @@ def _extend(base: list[Any], more: ScriptValue) -> None:
         check_size(base)
 
 
-def _pop(base: list[Any]) -> ScriptValue:
+def _pop(base: list[ScriptValue]) -> ScriptValue:
     if not base:
         raise ScriptFault("index_error: nothing is left in this list")
     return base.pop()
 
 
-def _remove(base: list[Any], index: ScriptValue) -> None:
+def _remove(base: list[ScriptValue], index: ScriptValue) -> None:
     del base[place_of(base, index)]
 
 
-def _slice(base: list[Any], begin: ScriptValue, end: ScriptValue) -> ScriptValue:
+def _slice(base: list[ScriptValue], begin: ScriptValue, end: ScriptValue) -> ScriptValue:
     for index in (begin, end):
         if index.__class__ is not int or not 0 <= index <= len(base):
             raise ScriptFault(f"index_error: a slice from 0 to {len(base)}")

@@ -286,7 +286,7 @@ def _item_by_item(sign: str, how: Callable[[Any, Any], Any], a: ScriptValue, b: 
     return Rows(made) if a.__class__ is Rows or b.__class__ is Rows else made
 
 
-def _matrix_product(a: list[Any], b: list[Any]) -> ScriptValue:
+def _matrix_product(a: list[ScriptValue], b: list[ScriptValue]) -> ScriptValue:
     """Return the product of two matrices, or of one and a vector."""
     left = a if a.__class__ is Rows else [a]
     right = b if b.__class__ is Rows else [[item] for item in b]
