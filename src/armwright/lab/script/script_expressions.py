@@ -190,9 +190,9 @@ class ExpressionCompiler:
         """Return a call that stands alone."""
         at = node.at
         if at.key == "$":
-            said = [a.value.value for a in node.arguments]
-            number = next((n for n in said if isinstance(n, int)), 0)
-            text = next((t for t in said if isinstance(t, str)), "")
+            said = [(a.at.kind, a.value.value) for a in node.arguments]
+            number = next((min(int(float(n)), LARGEST_WHOLE - 1) for kind, n in said if kind == "number"), 0)
+            text = next((t for kind, t in said if kind == "string"), "")
             return self.helper("label", [self.constant(number, at), self.constant(text, at)], at)
         if at.key == "join":
             return self.waiting(self.helper("join", [self.expression(node.arguments[0].value)], at), at)
