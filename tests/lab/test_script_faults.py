@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ends a program: faults with line and column, limits; and never an exception of Python."""
 
+import inspect
 import random
 import time
+from functools import partial
 
 import pytest
 
@@ -11,8 +13,10 @@ from armwright.lab.controller.controller_states import ControllerState
 from armwright.lab.script import script_machine
 from armwright.lab.script.script_compiler import compile_script
 from armwright.lab.script.script_faults import ScriptError
+from armwright.lab.script.script_library import RUNS, WORK
 from armwright.lab.script.script_sockets import MOST_SOCKETS
 from armwright.lab.wire.script_stream import ScriptReader
+from armwright.urscript import BUILTINS
 from support.scripts import controller, run, run_text, went
 
 VERSION = (5, 25, 1, 0)
@@ -116,6 +120,17 @@ def test_a_fault_tells_its_place_and_ends_the_program(body, line, column, words)
     assert [(found[0], found[1]) for found in ran.faults] == [(line, column)]
     assert words in ran.faults[0][2] and "internal_error" not in ran.faults[0][2]
     assert ran.said[-1] == KeyMessage(PROGRAM_STOPPED, "prog") and ran.c.state is ControllerState.READY
+
+
+def test_what_runs_is_in_the_one_table_and_waits_where_it_says_so():
+    for name, function in RUNS.items():
+        row, bare = BUILTINS[name], function.func if isinstance(function, partial) else function
+        assert inspect.isgeneratorfunction(bare) == row.waits, name
+        first = 2 if isinstance(function, partial) else 1  # what is bound, and the program
+        taken = [p for p in inspect.signature(bare).parameters.values() if p.kind is not p.VAR_POSITIONAL][first:]
+        assert row.told and len(taken) in (0, len(row.names)), name
+        assert [row.default(parameter) for parameter in row.names] != None
+    assert set(WORK) <= set(RUNS)
 
 
 def test_a_text_with_a_fault_does_not_stop_the_program_that_runs():
