@@ -129,7 +129,8 @@ def test_what_runs_is_in_the_one_table_and_waits_where_it_says_so():
         first = 2 if isinstance(function, partial) else 1  # what is bound, and the program
         taken = [p for p in inspect.signature(bare).parameters.values() if p.kind is not p.VAR_POSITIONAL][first:]
         assert row.told and len(taken) in (0, len(row.names)), name
-        assert [row.default(parameter) for parameter in row.names] != None
+        for parameter in row.names:
+            row.default(parameter)  # every default of the table is a value
     assert set(WORK) <= set(RUNS)
 
 
