@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from armwright.lab.controller.controller_messages import (
+    CANNOT_FOLLOW,
     PROGRAM_STARTED,
     PROGRAM_STOPPED,
+    ErrorCodeMessage,
     KeyMessage,
     LabelMessage,
     PopupMessage,
@@ -146,6 +148,13 @@ def test_a_protective_stop_by_the_program():
     run_text(c, "def f():\n  protective_stop()\n  write_output_integer_register(0, 1)\nend\n")
     went(c, 5)
     assert c.state is ControllerState.STOPPED and c.registers.out_ints[0] == 0
+
+
+def test_a_line_that_cannot_be_followed_is_a_protective_stop_and_no_fault():
+    ran = run("def f():\n  p1 = get_target_tcp_pose()\n  p1[0] = 2.5\n  movel(p1)\nend\n")
+    assert ran.c.state is ControllerState.STOPPED and ran.faults == []
+    assert CANNOT_FOLLOW in [r.code for r in ran.said if isinstance(r, ErrorCodeMessage)]
+    assert KeyMessage(PROGRAM_STOPPED, "f") in ran.said
 
 
 def test_an_older_series_has_longer_steps_and_fewer_functions():
