@@ -34,8 +34,8 @@ from armwright.lab.script.script_run import THREAD_WORK, ScriptRun
 if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
     from armwright.lab.script.script_compiler import CompiledScript
-    from armwright.lab.script.script_interpreter import Statement
     from armwright.lab.script.script_values import ScriptValue
+    from armwright.lab.script.statement_queue import Statement
 
 ScriptCode = Generator[object, None, "ScriptValue"]
 BUSY = "busy"

@@ -13,8 +13,8 @@ from armwright.lab.script.script_sockets import ScriptSockets
 
 if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
-    from armwright.lab.script.script_interpreter import Statement, StatementQueue
     from armwright.lab.script.script_values import ScriptValue
+    from armwright.lab.script.statement_queue import Statement, StatementQueue
     from armwright.types import Array
 
 T = TypeVar("T")
