@@ -40,6 +40,9 @@ class Script:
             self.calls.append(self.c.ticks)
             self.left.pop(0)()
 
+    def close(self):
+        self.left.clear()
+
 
 class Run:
     """Joints, TCP poses, speeds of all ticks of a program until the arm rests."""
