@@ -38,7 +38,7 @@ class CompiledScript(NamedTuple):
     Attributes:
         name: of its ``def``; bare lines have none of their own.
         kind: "def", "sec" or "top" (bare lines).
-        code: makes the functions; see `MAIN`.
+        code: makes the functions, each one of them; see `MAIN`.
         places: line, column and word of every node, by Python's line number.
         used: functions of the language that it calls.
         variables, heads: its variables and functions, for statements of interpreter mode.
@@ -46,7 +46,7 @@ class CompiledScript(NamedTuple):
 
     name: str
     kind: str
-    code: CodeType
+    code: tuple[CodeType, ...]
     places: tuple[tuple[int, int, str], ...]
     used: frozenset[str]
     variables: frozenset[str]
@@ -148,7 +148,8 @@ class ScriptCompiler(ExpressionCompiler):
         if main is None:
             body.append(self.function(MAIN, [], self.module.top, None, set()))
         try:
-            code = compile(ast.Module(body, []), file, "exec", dont_inherit=True, optimize=0)
+            # one at a time: nothing else runs while Python compiles
+            code = tuple(compile(ast.Module([one], []), file, "exec", dont_inherit=True, optimize=0) for one in body)
         except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
             line, column, _ = self.places[min(getattr(error, "lineno", 0) or 0, len(self.places) - 1)]
             said = (

@@ -87,7 +87,8 @@ class ScriptMachine(ScriptRun):
         self._ticks = 0
         self._places = {FILE: compiled.places}
         self._visible = self._names()
-        exec(compiled.code, self._visible)  # nodes that the compiler makes itself; no text, no builtins
+        for code in compiled.code:
+            exec(code, self._visible)  # nodes that the compiler makes itself; no text, no builtins
         self._start(self._visible[MAIN])
 
     def statement(self, text: str, number: int) -> Statement:
@@ -106,9 +107,10 @@ class ScriptMachine(ScriptRun):
             self._places[f"{FILE}{number}"] = found.places
             self._places.pop(f"{FILE}{number - KEPT_PLACES}", None)
             self._visible.update({f"b_{name}": self._function(name) for name in found.used})
-            exec(found.code, self._visible)  # as above
-            code: ScriptCode = self._visible[MAIN](1)
-            return code
+            for code in found.code:
+                exec(code, self._visible)  # as above
+            made: ScriptCode = self._visible[MAIN](1)
+            return made
 
         return begin
 
