@@ -239,11 +239,11 @@ class ScriptMachine(ScriptRun):
         self.orphan = None
 
     def _resume(self, thread: ScriptThread) -> None:
-        self.thread = thread
+        self.thread, self.fed = thread, False
         try:
             said = next(thread.code)
             if said is BUSY:
-                thread.busy += 1
+                thread.busy = 0 if self.fed else thread.busy + 1
                 if thread.busy * self.step_time > LONGEST_LOOP:
                     thread.code.throw(ScriptFault(f"infinite loop: no instruction takes time for {LONGEST_LOOP} s"))
             else:

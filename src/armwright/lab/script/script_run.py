@@ -28,6 +28,7 @@ class ScriptRun:
     Attributes:
         c: the controller. step_time: of a frame [s]. sockets: of the program.
         budget: passes that are left to the thread in this frame.
+        fed: whether the thread has read something that came from outside in this frame: it does not loop for nothing.
         beside: whether it runs beside the program (``sec``): it may neither wait nor move.
         orphan: a motion whose thread was killed in this frame.
         interpreter: takes statements while the program is in interpreter mode, else None.
@@ -38,7 +39,7 @@ class ScriptRun:
         """Begin; `hosts` may be dialled besides loopback."""
         self.c, self.beside = controller, beside
         self.step_time = 0.002 if controller.e_series else 0.008
-        self.budget = THREAD_WORK
+        self.budget, self.fed = THREAD_WORK, False
         self.sockets = ScriptSockets(hosts)
         self.flags = [False] * FLAGS
         self.orphan: object = None
