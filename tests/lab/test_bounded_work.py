@@ -11,14 +11,12 @@ import pytest
 import armwright as aw
 from armwright.lab.controller.controller_messages import PopupMessage, TextMessage
 from armwright.lab.controller.controller_states import ControllerState
-from armwright.lab.controller.script_programs import run_text
 from armwright.lab.net import MOST_UNREAD, RECEIVED_BYTES, STEPS_PER_TICK
-from armwright.lab.stand import HOME, Stand
+from armwright.lab.stand import Stand
 from armwright.lab.virtual_sensors import READ_BYTES, VirtualMti, VirtualNetFt
 from armwright.lab.wire import netft, rtde, xsens
 from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 from armwright.lab.wire.script_stream import LINES_AT_ONCE
-from armwright.lab.wire.script_text import parse, parse_call
 from support.lab import PORTS, address, call, dial, exactly, read_packet, wait_for
 from support.patience import PATIENCE
 
@@ -218,51 +216,6 @@ def test_a_long_program_is_read_piece_by_piece(still):
         taken = ticked(still, lambda: flood.push() or c.registers.digital, "it is obeyed")
     assert taken >= lines / (STEPS_PER_TICK * LINES_AT_ONCE)
     c.registers.digital = 0
-
-
-def test_many_moves_are_planned_outside_the_tick(still):
-    c = still.controller
-    pose = c.plant.pose_of(HOME)
-    at = [pose + 0.01 * np.array([np.cos(k), np.sin(k), 0, 0, 0, 0]) for k in range(300)]
-    moves = "\n".join(f"movep(p{np.round(p, 6).tolist()}, a=1, v=0.1, r=0.001)" for p in at)
-    run_text(c, f"def circles():\n{moves}\nend\n")
-    assert not c.moving and c.solver.busy  # nothing of it was done here
-    wait_for(lambda: still.tick() or c.moving, "the arm moves")
-    begun = c.plant.live.q.copy()
-    ticked(still, lambda: np.abs(c.plant.live.q - begun).max() > 1e-3, "it gets somewhere")
-    assert c.state is ControllerState.PLAYING
-
-
-def test_moves_that_were_planned_from_elsewhere_do_not_begin(still):
-    """A steering call may move the arm while a long program is being planned: it must not jump back."""
-    c = still.controller
-    moves = "\n".join(f"movej({(HOME + 0.01 * k).tolist()})" for k in range(20))
-    run_text(c, f"def many():\n{moves}\nend\n")
-    wait_for(lambda: c.solver._answers, "they are planned")
-    c.settle()
-    c.reference = c.reference._replace(q=c.reference.q + 0.1)
-    still.tick()
-    assert not c.moving and "was moved" in c.messages[-1]
-    c.settle()
-
-
-def test_settings_of_a_program_count_as_if_all_had_been_obeyed(still):
-    c = still.controller
-    c.registers.digital = 0
-    lines = [f"set_digital_out({k % 4}, {k % 3 == 0})" for k in range(400)]
-    lines += ["set_payload(1, [0, 0, 0.1])"] * 300 + ["set_payload(2, [0, 0, 0.05])", "set_payload()"]
-    run_text(c, "def settings():\n" + "\n".join(lines) + "\nend\n")
-    wanted = 0
-    for k in range(400):
-        wanted = wanted | 1 << k % 4 if k % 3 == 0 else wanted & ~(1 << k % 4)
-    assert c.registers.digital == wanted and c.plant.load.tolist() == [2.0, 0.0, 0.0, 0.05]
-    c.plant.told(0.0, np.zeros(3))
-    c.registers.digital = 0
-
-
-@pytest.mark.parametrize("values", [",".join(["1"] * 1900), ",".join(["[1,1,1,1,1,1]"] * 200), f"[{'1,' * 900}1]"])
-def test_a_call_of_too_many_values_is_no_call(values):
-    assert parse_call(f"movej({values})") is None and parse(f"movej({values})").calls == ()
 
 
 # clients that read or write slowly

@@ -19,9 +19,12 @@ from armwright.lab.controller.controller_states import (
     SafetyMode,
 )
 from armwright.lab.controller.published import status_bits, values
-from armwright.lab.controller.script_programs import run_text
 from armwright.lab.lab_plant import LabPlant
+from armwright.lab.script.script_host import ScriptHost
+from armwright.lab.stand import ScriptConnection
 from support.lab import run_for
+from support.patience import until
+from support.scripts import run_text
 
 HOME = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
 FAR = f"movej({[1.2, *HOME[1:].tolist()]}, a=1.4, v=0.6)"
@@ -37,7 +40,9 @@ def compiled():
 def c(compiled):
     compiled.live.reset(HOME)
     compiled.live.inputs["push"][...] = 0.0
-    return Controller(compiled)
+    made = Controller(compiled)
+    ScriptHost(made)
+    return made
 
 
 def passed(c, until, most=3.0):
@@ -180,12 +185,14 @@ def test_in_recovery_no_program_plays(c):
 
 
 def test_in_local_control_the_network_does_not_move_the_arm(c):
+    port = ScriptConnection(c)
     c.place = CommandPlace.LOCAL
-    run_text(c, FAR)
+    port.take(bytearray(FAR.encode() + b"\n"))
     run_for(c, 0.2)
     assert np.allclose(c.plant.live.q, HOME, atol=1e-3) and any("local control" in m for m in c.messages)
     c.place = CommandPlace.REMOTE
-    run_text(c, FAR)
+    port.take(bytearray(FAR.encode() + b"\n"))
+    until(lambda: c.tick() or c.program is not None, "it is compiled")
     run_for(c, 0.2)
     assert c.plant.live.q[0] > 0.01
 

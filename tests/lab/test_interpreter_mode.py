@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from armwright.errors import InputError
-from armwright.lab.wire.interpreter_mode import NOT_IN_MODE, InterpreterConnection
-from armwright.lab.wire.script_text import MOST_SCRIPT_LINE
+from armwright.lab.wire.interpreter_mode import MOST_STATEMENT, NOT_IN_MODE, InterpreterConnection
 
 
 class Taker:
@@ -94,4 +93,4 @@ def test_every_line_gets_one_line():
         said = talk.take(bytearray(line + b"\n"))
         assert said == b"" or (said.count(b"\n") == 1 and said.split(b":")[0] in (b"ack", b"discard"))
     with pytest.raises(ValueError, match="line"):
-        talk.take(bytearray(b"x" * (MOST_SCRIPT_LINE + 2)))
+        talk.take(bytearray(b"x" * (MOST_STATEMENT + 2)))

@@ -12,7 +12,6 @@ import armwright as aw
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.identify import read_log
 from armwright.lab import Recorder, Replay, Stand, align, read_packets
-from armwright.lab.controller.script_programs import run_text
 from armwright.lab.flange_sensing import DeviceClock
 from armwright.lab.lab_export import export, tables
 from armwright.lab.packet_writer import PacketWriter
@@ -22,6 +21,7 @@ from armwright.lab.stand import HOME
 from armwright.lab.virtual_sensors import VirtualMti, VirtualNetFt
 from armwright.lab.wire import netft
 from support.lab import PORTS, address, client, wait_for
+from support.scripts import run_text
 
 CLOCK = DeviceClock(offset=1.7, drift=2e-3)
 

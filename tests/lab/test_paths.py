@@ -1,42 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of several moves: blends stay within their radius and do not stop, movep keeps its speed."""
+"""Paths of several moves in a program: blends stay within their radius and do not stop, movep keeps its speed."""
 
 import numpy as np
 import pytest
 
-import armwright as aw
-from armwright.lab.controller.controller import Controller
 from armwright.lab.controller.controller_states import ControllerState
-from armwright.lab.controller.script_programs import run_text
-from armwright.lab.lab_plant import LabPlant
+from support.scripts import HOME, controller, run_text, went
 
-HOME = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
 DT = 0.002
 
 
-@pytest.fixture(scope="module")
-def compiled():
-    return LabPlant(aw.load("ur5"), q0=HOME)
-
-
 @pytest.fixture
-def c(compiled):
-    compiled.live.reset(HOME)
-    compiled.live.inputs["push"][...] = 0.0
-    compiled.tcp[...] = 0.0
-    return Controller(compiled)
+def c():
+    return controller()
 
 
 def run(c, text):
     """References (q, TCP position) of every tick until the program has ended."""
     run_text(c, text)
     rows = []
-    for _ in range(20_000):
+    while c.program is not None:
         c.tick()
         rows.append(c.reference.q.copy())
-        if c.state is not ControllerState.PLAYING and not c.solver.busy:
-            break
-    assert c.state is ControllerState.READY, c.messages
+        assert len(rows) < 20_000
+    assert c.state is ControllerState.READY, c.outbox.take()
     q = np.array(rows)
     return q, np.array([c.plant.pose_of(row)[:3] for row in q])
 
@@ -93,14 +80,10 @@ def test_a_blend_saves_time(c):
 
 
 def test_movep_keeps_its_speed_round_the_corner(c):
-    text, waypoint, _ = corner(c, "movep", 0.05, v=0.15, a=1.0)
+    text, waypoint, _ = corner(c, "movep", 0.05, v=0.15, a=4.0)
     _, points = run(c, text)
-    v = speeds(points)
-    ramps = round(0.15 / 1.0 / DT)
-    assert np.allclose(v[ramps + 1 : -ramps - 1], 0.15, rtol=2e-3)
-    near = points[np.linalg.norm(points - waypoint, axis=1) < 0.045]
-    centre = waypoint + np.array([0, -0.05, 0.05])
-    assert np.allclose(np.linalg.norm(near - centre, axis=1), 0.05, atol=1e-5)  # an arc of a circle
+    round_it = np.linalg.norm(points[1:] - waypoint, axis=1) < 0.05
+    assert round_it.sum() > 200 and np.allclose(speeds(points)[round_it], 0.15, rtol=2e-3)
 
 
 def test_movep_stops_where_it_turns_back_or_only_turns(c):
@@ -109,14 +92,19 @@ def test_movep_stops_where_it_turns_back_or_only_turns(c):
     for goals in ((there, start), (there, there + np.array([0, 0, 0, 0, 0, 0.2]), start), (turned, there)):
         c.plant.live.reset(HOME)
         c.settle()
-        q, _ = run(c, program(*[f"movep({literal(goal)}, a=1, v=0.2, r=0.02)" for goal in goals]))
+        radii = [0.02] * (len(goals) - 1) + [0.0]
+        lines = [f"movep({literal(goal)}, a=1, v=0.2, r={r})" for goal, r in zip(goals, radii, strict=True)]
+        q, _ = run(c, program(*lines))
         assert np.abs(np.diff(q, 2, axis=0)).max() / DT**2 < 20.0  # no jump of speed
         assert np.allclose(c.plant.pose_of(q[-1])[:3], goals[-1][:3], atol=1e-6)
 
 
-def test_movep_slows_down_for_an_arc_that_is_too_tight(c):
-    _, points = run(c, corner(c, "movep", 0.004, v=0.3, a=1.0)[0])
-    assert speeds(points).max() == pytest.approx(np.sqrt(1.0 * 0.004), rel=5e-3)
+def test_movep_slows_down_for_a_bend_that_is_too_tight(c):
+    """The bend of d on either side of a right angle is sharpest in its middle: ρ = d/√2 there, and v² = a ρ."""
+    text, waypoint, _ = corner(c, "movep", 0.004, v=0.3, a=1.0)
+    _, points = run(c, text)
+    middle = np.argmin(np.linalg.norm(points - waypoint, axis=1))
+    assert speeds(points)[middle] == pytest.approx(np.sqrt(1.0 * 0.004 / np.sqrt(2.0)), rel=0.03)
 
 
 def test_joint_moves_blend_within_their_radius_and_speed(c):
@@ -152,41 +140,47 @@ def test_a_time_in_place_of_a_speed(c):
 
 
 def test_servoj_is_followed_while_it_comes_and_the_arm_stops_when_it_does_not(c):
-    goal = HOME.copy()
-    for _ in range(150):
-        goal[0] += 0.002
-        run_text(c, f"servoj({goal.tolist()}, 0, 0, 0.008, 0.05, 500)")
-        for _ in range(4):
-            c.tick()
-    assert c.state is ControllerState.PLAYING and c.ignored == 0
-    lag = goal[0] - c.plant.live.q[0]
-    assert 0.0 < lag < 0.25 * 0.1  # the filter is behind by about its look-ahead time
-    for _ in range(300):
+    text = """def f():
+  q = get_target_joint_positions()
+  i = 0
+  while i < 150:
+    q[0] = q[0] + 0.002
+    servoj(q, t=0.008, lookahead_time=0.05, gain=500)
+    i = i + 1
+  end
+  write_output_integer_register(0, 1)
+  sleep(0.6)
+  write_output_integer_register(0, 2)
+  sync()
+end
+"""
+    goal = HOME + np.array([0.3, 0, 0, 0, 0, 0])
+    run_text(c, text)
+    while c.registers.out_ints[0] != 1:
         c.tick()
-    assert c.state is ControllerState.READY and np.allclose(c.plant.live.q, goal, atol=2e-3)
-
-
-def test_a_program_of_servoj_and_speedj_runs_in_order(c):
-    target = HOME + np.array([0, 0, 0, 0, 0, 0.1])
-    q, _ = run(
-        c,
-        program(
-            f"servoj({target.tolist()}, 0, 0, 0.5, 0.05, 500)",
-            "speedj([0.2, 0, 0, 0, 0, 0], 2.0, 0.5)",
-            "stopj(2.0)",
-        ),
-    )
-    assert q[-1][5] == pytest.approx(target[5], abs=1e-3)
-    assert q[-1][0] == pytest.approx(0.2 * 0.5, abs=2e-3)  # half a second, ramps of equal length
+        assert c.state is ControllerState.PLAYING
+    assert 0.0 < goal[0] - c.plant.live.q[0] < 0.25 * 0.1  # the filter is behind by about its look-ahead time
+    assert c.plant.live.qd[0] > 0.2
+    while c.registers.out_ints[0] != 2:
+        c.tick()
+    assert c.state is ControllerState.PLAYING and not c.moving  # the program goes on, the arm stands
+    assert np.allclose(c.plant.live.q, goal, atol=2e-3)
 
 
 @pytest.mark.parametrize(
-    "line", ["movej([0,0,0,0,0,0], r=-1)", "movel(p[0.3,0.3,0.3,0,0,0], r=9)", "servoj(p[0,0,0,0,0,0])"]
+    ("line", "why"),
+    [
+        ("movej([0,0,0,0,0,0], r=-1)", "blend radius"),
+        ("movel(p[0.3,0.3,0.3,0,0,0], r=9)", "blend radius"),
+        ("movej([9,0,0,0,0,0])", "leave their range"),
+        ("movej([0,0,0,0,0,0], a=0)", "must be > 0"),
+        ("movej([0,0,0])", "6"),
+    ],
 )
-def test_what_cannot_be_is_refused_with_words(c, line):
+def test_what_cannot_be_is_a_fault_with_words(c, line, why):
     run_text(c, line)
-    c.tick()
-    assert not c.moving and c.state is ControllerState.READY and any("refused" in m for m in c.messages)
+    ran = went(c, 5)
+    assert not c.moving and c.state is ControllerState.READY and why in ran.faults[0][2]
 
 
 def test_movej_to_a_pose_takes_joints_near_those_before_it(c):
@@ -196,18 +190,11 @@ def test_movej_to_a_pose_takes_joints_near_those_before_it(c):
     assert np.allclose(q[-1], there, atol=1e-6)
 
 
-def test_a_pose_out_of_reach_is_refused_without_holding_up_a_tick(c):
-    run_text(c, "movej(p[1.4, 1.4, 1.4, 0, 0, 0])")
-    assert c.solver.busy and not c.moving  # it is looked for elsewhere
-    ticks = 0
-    while c.solver.busy and ticks < 1_000_000:
-        c.tick()
-        ticks += 1
-    assert any("no configuration reaches" in m for m in c.messages) and c.state is ControllerState.READY
-
-
 def test_a_stop_forgets_what_was_being_solved(c):
-    run_text(c, f"movej({literal(c.plant.pose_of(HOME + 0.2))})")
+    there = HOME + np.array([1.5, 0.3, 0.3, 0.5, 0.3, 0])  # too far for a few steps of Newton's method in the tick
+    run_text(c, f"movej({literal(c.plant.pose_of(there))})")
+    c.tick()
+    assert c.solver.busy
     c.protective_stop("test")
     assert not c.solver.busy
     c.solver.close()

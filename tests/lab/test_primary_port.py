@@ -24,13 +24,13 @@ from armwright.lab.controller.controller_states import DURATIONS, CommandPlace, 
 from armwright.lab.controller.outbox import MOST_RECORDS, MOST_TEXTS, Outbox
 from armwright.lab.controller.port_commands import PORT_COMMANDS, obey_port, port_command
 from armwright.lab.controller.published import values
-from armwright.lab.controller.script_programs import run_text
-from armwright.lab.stand import HOME, Stand
+from armwright.lab.stand import HOME, ScriptConnection, Stand
 from armwright.lab.wire.arm_parts import NO_TYPE, configuration_part, kinematics_part, robot_model
 from armwright.lab.wire.primary import message, version_message
 from armwright.lab.wire.script_stream import ScriptReader
 from armwright.lab.wire.secondary import robot_state
 from support.lab import PORTS, address
+from support.scripts import run_text
 
 STATE, MESSAGE = 16, 20
 
@@ -325,7 +325,7 @@ def test_in_local_control_a_client_is_told_that_the_port_is_read_only(stand):
     c = stand.controller
     c.place = CommandPlace.LOCAL
     assert not any(obey_port(c, command) for command in PORT_COMMANDS)
-    run_text(c, f"movej({(HOME + 0.5).tolist()})")
+    ScriptConnection(c).take(bytearray(f"movej({(HOME + 0.5).tolist()})\n".encode()))
     stand.tick()
     assert c.state is ControllerState.READY and not c.moving
     codes = [struct.unpack_from(">i", m.body)[0] for m in stand.heard["primary"].messages()]

@@ -8,13 +8,13 @@ import pytest
 
 import armwright as aw
 from armwright.lab import Recorder, Replay, Stand, read_packets
-from armwright.lab.controller.script_programs import run_text
 from armwright.lab.packets import recipe_from
 from armwright.lab.sources import RtdeSource
 from armwright.lab.stand import HOME
 from armwright.lab.wire import rtde
 from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 from support.lab import PORTS, address, call, client, dial, read_packet, wait_for
+from support.scripts import run_text
 
 GETTERS = {
     "actual_current": "getActualCurrent",

@@ -10,19 +10,22 @@ import armwright as aw
 from armwright.dynamics import centroidal_momentum
 from armwright.lab.controller.controller import CONTROLLER_TICK, Controller
 from armwright.lab.controller.published import VALUES, values
-from armwright.lab.controller.script_programs import run_text
 from armwright.lab.lab_plant import LabPlant
+from armwright.lab.script.script_host import ScriptHost
 from armwright.lab.stand import HOME
 from armwright.lab.wire import rtde
 from armwright.lab.wire.rtde_fields import INPUTS, OUTPUTS, kinds_of
 from support.lab import run_for
+from support.scripts import run_text
 
 NEWEST, CB3 = (5, 25, 1, 0), (3, 15, 8, 0)
 
 
 @pytest.fixture(scope="module")
 def shared():
-    return Controller(LabPlant(aw.load("ur5"), q0=HOME), e_series=True, software="5.25.1")
+    made = Controller(LabPlant(aw.load("ur5"), q0=HOME), e_series=True, software="5.25.1")
+    ScriptHost(made)
+    return made
 
 
 @pytest.fixture

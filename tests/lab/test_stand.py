@@ -13,7 +13,6 @@ import armwright as aw
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.lab.controller.controller import version_of
 from armwright.lab.controller.controller_states import EDGES, ControllerEvent, ControllerState, after
-from armwright.lab.controller.script_programs import run_text
 from armwright.lab.stand import HOME, Faults, Stand
 from armwright.lab.wire import rtde
 from armwright.lab.wire.rtde import recipe_of
@@ -23,6 +22,7 @@ from armwright.spatial.rotations import exp_so3
 from armwright.world import HalfSpace, World
 from support.lab import PORTS, address, ask, call, dial, read_packet, read_stream, wait_for
 from support.patience import PATIENCE
+from support.scripts import run_text
 
 # the state machine
 

@@ -8,10 +8,11 @@ import armwright as aw
 from armwright.lab.controller import instructed_moves
 from armwright.lab.controller.controller import Controller
 from armwright.lab.controller.controller_states import ControllerEvent, ControllerState
-from armwright.lab.controller.script_programs import run_text
 from armwright.lab.lab_plant import LabPlant
+from armwright.lab.script.script_host import ScriptHost
 from armwright.world import Box, World
 from support.lab import run_for
+from support.scripts import run_text
 
 HOME = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
 TABLE = Box(name="table", centre=(-0.5, -0.1, 0.1), size=(0.5, 0.5, 0.3))
@@ -31,6 +32,7 @@ def pressed(c):
 def test_the_force_does_not_rise_after_the_stop(compiled, speed):
     compiled.live.reset(HOME)
     c = Controller(compiled)
+    ScriptHost(c)
     down = c.target_pose() * np.array([1, 1, 0, 1, 1, 1])
     run_text(c, f"movel(p{down.tolist()}, a=1.2, v={speed})")
     while c.state is not ControllerState.STOPPED:

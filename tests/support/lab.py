@@ -14,7 +14,6 @@ import textwrap
 
 import pytest
 
-from armwright.lab.controller.controller_states import ControllerState
 from armwright.lab.stand import PORTS as USUAL_PORTS
 from armwright.lab.wire import rtde
 from support.patience import PATIENCE, until
@@ -22,19 +21,6 @@ from support.patience import PATIENCE, until
 _counter = itertools.count(1)
 PORTS = dict.fromkeys(USUAL_PORTS, 0)
 """Ports that are free."""
-
-SCRIPT = """def rtde_control():
-    global reg_offset_float = # float register offset
-0    global reg_offset_int = # int register offset
-0
-        # inject move path
-\tsignal_async_progress(0)
-\tmovej([0.1,-1.57,1.57,-1.57,-1.57,0],a=3,v=1,r=0)
-\tsignal_async_progress(1)
-\tmovej([0.2,-1.57,1.57,-1.57,-1.57,0],a=3,v=1,r=0)
-end
-"""
-"""ur_rtde's control script, as far as the lab looks at it."""
 
 
 def address():
@@ -113,25 +99,6 @@ def call(sock, kind, payload=b""):
 
 def read_stream(sock, count):
     return [struct.unpack(">I94d", exactly(sock, 756)) for _ in range(count)]
-
-
-def command(c, number, doubles=(), ints=()):
-    """Write a command as a client does; run until it is done; return how long it took [s]."""
-    c.registers.doubles[: len(doubles)] = doubles
-    c.registers.ints[1 : 1 + len(ints)] = ints
-    c.registers.ints[1 + len(ints) : 8] = [0] * (7 - len(ints))
-    c.registers.ints[0] = number
-    begun = c.time
-    for _ in range(20_000):
-        c.tick()
-        if c.registers.out_ints[0] == 2 or c.state is not ControllerState.PLAYING:
-            break
-    else:
-        raise AssertionError(f"command {number} never ended")
-    taken = c.time - begun
-    c.registers.ints[0] = 0
-    c.tick()
-    return taken
 
 
 def run_for(c, seconds):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mover of 004: it sends the literal moves of a file one after the other, and notices a command that was skipped.
+"""The mover of 004: it sends the moves of a file one after the other, and notices a command that was skipped.
 
-The controller ignores a move that arrives while another is under way (004, section 4.4.1). After each wait the arm must
-stand where it was sent; if it does not, the rest is not sent.
+A controller that has stopped ignores what comes, and a move that comes while another is under way takes its place (that
+of 004 ignored it, section 4.4.1). After each wait the arm must stand where it was sent; if it does not, the rest is not
+sent.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from armwright.errors import InputError
 from armwright.files import read_regular
 from armwright.lab.net import LabError
 from armwright.lab.robot_link import RobotLink, RobotSample
-from armwright.lab.wire.script_text import Call, parse_call
+from armwright.lab.script.script_compiler import read_script
+from armwright.lab.script.script_faults import ScriptError
+from armwright.lab.wire.script_stream import MOST_SCRIPT_LINE
+from armwright.syntax import program_tree as tree
 
 JOINTS = ("Base", "Shoulder", "Elbow", "Wrist1", "Wrist2", "Wrist3")
 ARRIVED_ERROR = 0.01  # [rad]
 ARRIVED_SPEED = 2e-3  # [rad/s]
 MOVE_PATIENCE = 10.0  # [s]
-REST_BEFORE_COMMAND = 0.05  # [s] at rest before the next command: one that comes at the end of a move is ignored, too
+REST_BEFORE_COMMAND = 0.05  # [s] at rest before the next command: it would take the place of a move that still ends
 MOST_COMMANDS = 10_000
 MOST_MOVE_BYTES = 16 * 2**20  # of a file of moves
 
@@ -53,14 +57,41 @@ def read_commands(path: str | Path) -> list[Command]:
         text = line.partition("#")[0].strip()
         if not text:
             continue
-        call: Call | None = parse_call(text)
-        goal = call.values[0] if call is not None and call.name == "movej" and call.values else None
-        if not isinstance(goal, tuple) or len(goal) != 6:
+        goal = _goal(text)
+        if goal is None:
             raise InputError(f"{path}, line {number}: expected movej([six numbers], …), got {text[:80]!r}")
         out.append(Command(text, goal))
     if not out:
         raise InputError(f"{path}: holds no command")
     return out
+
+
+def _goal(text: str) -> tuple[float, ...] | None:
+    """Return the joints (6,) of a line that is one movej to numbers, None for any other."""
+    if len(text) > MOST_SCRIPT_LINE:  # the port would hang up
+        return None
+    try:
+        top = read_script(text).top
+    except ScriptError:
+        return None
+    call = top[0] if len(top) == 1 else None
+    if not isinstance(call, tree.Invoke) or call.at.text != "movej" or not call.arguments:
+        return None
+    first = call.arguments[0]
+    if first.name not in ("", "q") or not isinstance(first.value, tree.ListOf):
+        return None
+    numbers = [number for item in first.value.items if (number := _number(item)) is not None]
+    return tuple(numbers) if len(numbers) == len(first.value.items) == len(JOINTS) else None
+
+
+def _number(item: object) -> float | None:
+    """Return a number that is written out, with or without a sign; None for anything else."""
+    if isinstance(item, tree.Unary) and item.sign in ("-", "+"):
+        below = _number(item.operand)
+        return -below if below is not None and item.sign == "-" else below
+    if not isinstance(item, tree.Literal) or isinstance(item.value, bool) or not isinstance(item.value, int | float):
+        return None
+    return float(item.value) if np.isfinite(item.value) else None
 
 
 def start_pose(command: Command) -> str:
@@ -81,8 +112,8 @@ def move(
 ) -> None:
     """Send every command and wait; stop at the first that was not obeyed.
 
-    An arm that is not there after the wait is given some more time: the next command would meet it on its way and be
-    ignored, and on a busy machine a command may have been late.
+    An arm that is not there after the wait is given some more time: the next command would meet it on its way and take
+    the place of the move, and on a busy machine a command may have been late.
 
     Args:
         link: the robot, for looking where it is.

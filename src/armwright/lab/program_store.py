@@ -23,7 +23,7 @@ from armwright.lab.controller.controller_states import RUNTIME, ControllerEvent,
 from armwright.lab.controller.port_commands import refuses
 from armwright.lab.controller.tick_solver import Solver
 from armwright.lab.net import LabError
-from armwright.lab.wire.script_text import MOST_TEXT
+from armwright.lab.wire.script_stream import MOST_TEXT
 from armwright.lab.wire.urp_file import MOST_PACKED, ExternalProgram, UrpProgram, WaitStep, read_urp
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions that yield to the world: force mode, jogging, moving until a contact, free drive, torques from a client.
+"""Motions that yield to the world: force mode, free drive, torques from a client.
 
 Free drive and direct torques use the servo as it is: where the reference is the state itself, its law is the model of
 the arm, τ = M q̈_r + C q̇ + g + friction, so q̈_r chooses the torque.
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.controller.motions import MOTION_TICK, JointMove, Motion, PathLostError, TcpMotion, ToolSpeed, brake
-from armwright.lab.controller.move_chains import Chain
+from armwright.lab.controller.motions import MOTION_TICK, Motion, PathLostError, TcpMotion, ToolSpeed, brake
 from armwright.lab.lab_plant import FRICTION_SMOOTHING_SPEED
 from armwright.motion.trajectory import Reference
 from armwright.spatial.rotations import exp_so3, log_so3
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 UNCLEAR = 1e-3  # a shorter vector has no direction [m, m/s]
-STOP_AT_CONTACT, RETREAT_SPEED, RETREAT_ACCELERATION = 3.0, 0.2, 2.0  # of the joints [rad/s², rad/s, rad/s²]
 GIVE = np.array([2e-3] * 3 + [2e-2] * 3)
 """Speed per missing newton or newton metre [m/s/N, rad/s/(N m)]."""
 
@@ -87,45 +85,6 @@ class ForceMode(ToolSpeed):
         speed = np.clip(wanted, -self._limits, self._limits) * self._free
         self._goal = np.concatenate([R @ speed[:3], R @ speed[3:]])
         return super().step(scale)
-
-
-class Jog(ToolSpeed):
-    """Keep a TCP speed (6,), in the axes of R (3, 3), until something else is commanded."""
-
-    def __init__(self, controller: Controller, speed: Array, acceleration: float, R: Array) -> None:
-        c = controller
-        if not (np.isfinite(speed).all() and np.abs(speed).max() <= 10.0 and acceleration > 0.0):
-            raise InputError("jog: a speed of at most 10 and an acceleration > 0 needed")
-        turned = np.concatenate([R @ speed[:3], R @ speed[3:]])
-        super().__init__(c.reference, c.target_pose(), turned, acceleration, np.inf, c.plant.towards)
-
-
-class UntilContact(Jog):
-    """Keep a TCP speed, base axes, until something pushes against `direction` (3,), or any if it is zero.
-
-    Then brake, and go back to where the arm felt it.
-    """
-
-    def __init__(self, controller: Controller, speed: Array, acceleration: float, direction: Array) -> None:
-        super().__init__(controller, speed, acceleration if acceleration > 0.0 else 0.5, np.eye(3))
-        self._c, self._direction = controller, direction if direction.any() else np.array(speed[:3])
-        self._back: Motion | None = None
-
-    def step(self, scale: float) -> tuple[Reference, bool]:
-        """See `Motion`."""
-        if self._back is None and self._c.touched(self._direction):
-            self._back = back_from_contact(self._c)
-        return super().step(scale) if self._back is None else self._back.step(scale)
-
-
-def back_from_contact(c: Controller) -> Motion:
-    """Return a motion that brakes, then returns to where the arm is now."""
-    q = np.array(c.plant.live.q)
-
-    def back(at: Reference) -> Motion:
-        return JointMove(at.q, q, RETREAT_SPEED, RETREAT_ACCELERATION, c.plant.pose_of)
-
-    return Chain([lambda at: brake(at, STOP_AT_CONTACT), back], c.reference)
 
 
 FREE_DRIVE_DAMPING = 0.2  # of free drive: share of the speed that the servo resists

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,7 +20,6 @@ from armwright.lab.controller.controller_states import (
     BRAKED,
     DURATIONS,
     HOLDING,
-    MOBILE,
     STOPPED_FOR_SAFETY,
     WATCHED,
     CommandPlace,
@@ -140,7 +139,8 @@ class Controller:
         scripts: makes programs of texts, if there is one.
         solver: for what a tick cannot wait for. execution_time: of the tick before this one [ms].
         outbox: what clients of the primary interface are to be told.
-        ignored: moves that came while another was under way (004, section 4.4.1). collisions: protective stops so far.
+        ignored: programs and commands that came in a state that does not take them.
+        collisions: protective stops so far.
     """
 
     plant: LabPlant
@@ -165,7 +165,6 @@ class Controller:
         self.reference = Reference(plant.live.q.copy(), np.zeros(6), np.zeros(6))
         self.motion: Motion = Hold(self.reference.q)
         self.moving = False
-        self.finished: Callable[[], None] | None = None
         self.program: ScriptProgram | None = None
         self.scripts: ScriptTaker | None = None
         self.solver = Solver()
@@ -273,7 +272,7 @@ class Controller:
         self.plant.rest()
         q = np.array(self.plant.live.q)
         self.reference = Reference(q, np.zeros(6), np.zeros(6))
-        self.motion, self.moving, self.finished = Hold(q), False, None
+        self.motion, self.moving = Hold(q), False
 
     def protective_stop(self, why: str, code: int = CANNOT_FOLLOW, level: int = 3) -> None:
         """Stop for safety; clients are told the error's code and level."""
@@ -282,16 +281,15 @@ class Controller:
             self.say(ErrorCodeMessage(code, 0, level, why))
 
     def halt(self, deceleration: float) -> None:
-        """Brake the motion under way; whoever waits for it is not told that it has ended."""
-        self.finished = None
+        """Brake the motion under way."""
         if self.moving or np.any(self.reference.qd):
             self.motion, self.moving = brake(self.reference, deceleration), True
 
-    def begin(self, motion: Motion, finished: Callable[[], None] | None = None) -> None:
+    def begin(self, motion: Motion) -> None:
         """Start a motion in place of the present one."""
         if not self.moving:
             self.scale = self._wanted_scale()
-        self.motion, self.moving, self.finished = motion, True, finished
+        self.motion, self.moving = motion, True
 
     @property
     def instructed(self) -> bool:
@@ -300,11 +298,6 @@ class Controller:
         The arm may still move: in a blend zone, or in the step that speedj and speedl keep after their time.
         """
         return not self.moving or self.motion.returned
-
-    @property
-    def may_move(self) -> bool:
-        """Return whether a move would be obeyed."""
-        return self.state in MOBILE
 
     def tick(self) -> None:
         """Advance by one tick: state, answers, program, motion, safety, arm."""
@@ -404,9 +397,6 @@ class Controller:
             held = np.array(self.plant.live.q) if self.state in STOPPED_FOR_SAFETY else at.q
             self.motion, self.moving = Hold(held), False
             self.reference = Reference(held, np.zeros(6), np.zeros(6))
-            told, self.finished = self.finished, None
-            if told is not None:
-                told()
 
     def touched(self, direction: Array) -> bool:
         """Return whether the observer feels the world push against a direction (3,); any direction, if it is zero."""

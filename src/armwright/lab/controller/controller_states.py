@@ -76,7 +76,6 @@ DURATIONS: dict[ControllerState, float] = {
 
 BRAKED = frozenset({S.BOOTING, S.OFF, S.POWERING, S.STARTING, S.IDLE, S.RELEASING, S.LOCKED, S.FAULT})
 """States in which the brakes hold the arm."""
-MOBILE = frozenset({S.READY, S.PLAYING})
 """States in which a move is obeyed."""
 HOLDING = frozenset({S.PAUSED, S.HELD, S.BARRED})
 """States in which a program waits and the motion under way stands still, to go on later."""

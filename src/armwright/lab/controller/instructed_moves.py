@@ -19,9 +19,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.controller import move_calls as moves
-from armwright.lab.controller.motions import JointLimits, JointMove, JointSpeed, Motion, Stretch, ToolSpeed, brake
-from armwright.lab.controller.move_chains import Chain
+from armwright.lab.controller import move_goals as goals
+from armwright.lab.controller.motions import (
+    JointLimits,
+    JointMove,
+    JointServo,
+    JointSpeed,
+    Motion,
+    Stretch,
+    ToolSpeed,
+    brake,
+)
 from armwright.lab.controller.path_move import PathMove, PathStop
 from armwright.lab.controller.tool_way import LinePiece, ToolWay, arc_piece
 from armwright.motion.trajectory import Reference
@@ -32,7 +40,10 @@ if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
     from armwright.types import Array
 
+MOST_RADIUS = 2.0  # of a blend [m]
+RESTING_SPEED = 1e-9  # [rad/s]: an arm that is slower rests
 TAKEOVER_DECELERATION = 4.0  # [rad/s²] from a speed that is no move's, before a move begins
+SERVO_TIME = 0.008  # [s] of servoj where none is given
 UNLIMITED_TOOL = 3.0, 150.0  # [m/s, m/s²] of moves that only joints limit
 
 
@@ -40,7 +51,7 @@ class Overlap:
     """A move that ends and the next one that begins; see the text of this file.
 
     Attributes:
-        before, behind: the moves.
+        before, behind: the goals.
     """
 
     resumes = True
@@ -73,6 +84,25 @@ class Overlap:
         return Reference(at.q + other.q - self._waypoint, at.qd + other.qd, at.qdd + other.qdd), self._over and ended
 
 
+class AfterBraking:
+    """A move that is made when the arm has braked from a speed that is no move's."""
+
+    resumes = True
+    returned = False
+
+    def __init__(self, start: Reference, make: Callable[[Reference], Stretch]) -> None:
+        """Take where the arm is, and what makes the move from where it comes to rest."""
+        self._make: Callable[[Reference], Stretch] | None = make
+        self._now: Motion = brake(start, TAKEOVER_DECELERATION)
+
+    def step(self, scale: float) -> tuple[Reference, bool]:
+        """See `Motion`."""
+        at, ended = self._now.step(scale)
+        if ended and self._make is not None:
+            self._now, self._make, ended = self._make(at), None, False
+        return at, ended
+
+
 def _leading(c: Controller) -> Stretch | None:
     """Return the move under way that has given control back and may be blended with, None if there is none."""
     motion = c.motion.now if isinstance(c.motion, Overlap) else c.motion
@@ -85,26 +115,27 @@ def _begin(c: Controller, make: Callable[[Reference], Stretch]) -> None:
     if before is not None:
         end = before.end()
         c.begin(Overlap(before, make(Reference(end, np.zeros(6), np.zeros(6))), end))
-    elif np.abs(c.reference.qd).max() > moves.RESTING_SPEED:
-        c.begin(Chain([lambda at: brake(at, TAKEOVER_DECELERATION), make], c.reference))
+    elif np.abs(c.reference.qd).max() > RESTING_SPEED:
+        c.begin(AfterBraking(c.reference, make))
     else:
         c.begin(make(Reference(c.reference.q, np.zeros(6), np.zeros(6))))
 
 
 def _radius(name: str, r: float) -> float:
-    if not 0.0 <= r <= moves.MOST_RADIUS:
-        raise InputError(f"{name}: a blend radius of 0 to {moves.MOST_RADIUS:g} m, got {r}")
+    if not 0.0 <= r <= MOST_RADIUS:
+        raise InputError(f"{name}: a blend radius of 0 to {MOST_RADIUS:g} m, got {r}")
     return r
 
 
 def movej(c: Controller, q: Sequence[float], a: float, v: float, t: float = 0.0, r: float = 0.0) -> None:
     """Move to joints q (6,) in joint space; a, v of the leading axis, or t [s] in their place; blend radius r [m]."""
-    goal, radius = moves.joint_goal(c, q), _radius("movej", r)
+    goal, radius = goals.joint_goal(c, q), _radius("movej", r)
 
     def make(at: Reference) -> JointMove:
-        move = moves.joint_move(c, at, goal, v, a, radius)
+        limits, rates = goals.joint_limits(c), goals.rates(c, v, a, tool=False)
+        move = JointMove(at.q, goal, *rates, lambda x: c.plant.pose_of(x)[:3], limits, radius=radius)
         if t > 0.0:
-            move.last(t, *moves.rates(c, 100.0, 1000.0, tool=False))
+            move.last(t, *goals.rates(c, 100.0, 1000.0, tool=False))
         return move
 
     _begin(c, make)
@@ -112,7 +143,7 @@ def movej(c: Controller, q: Sequence[float], a: float, v: float, t: float = 0.0,
 
 def optimovej(c: Controller, q: Sequence[float], a: float, v: float, r: float = 0.0) -> None:
     """Move to joints q (6,) in joint space at shares a and v, in (0, 1], of what the joints can do."""
-    goal, radius = moves.joint_goal(c, q), _radius("optimovej", r)
+    goal, radius = goals.joint_goal(c, q), _radius("optimovej", r)
     a, v = _share("optimovej: a", a), _share("optimovej: v", v)
 
     def make(at: Reference) -> JointMove:
@@ -150,19 +181,19 @@ def _line(c: Controller, pose: Array, rates: tuple[float, float], limits: JointL
 
 def movel(c: Controller, pose: Sequence[float], a: float, v: float, t: float = 0.0, r: float = 0.0) -> None:
     """Move the TCP in a line to a pose (6,); v [m/s], a [m/s²], or t [s] in their place; blend radius r [m]."""
-    _line(c, moves.tool_goal(pose), moves.rates(c, v, a, tool=True), moves.joint_limits(c), _radius("movel", r), t)
+    _line(c, goals.tool_goal(pose), goals.rates(c, v, a, tool=True), goals.joint_limits(c), _radius("movel", r), t)
 
 
 def movep(c: Controller, pose: Sequence[float], a: float, v: float, r: float = 0.0) -> None:
     """Move the TCP in a line to a pose (6,) at an even speed; blend radius r [m]."""
-    _line(c, moves.tool_goal(pose), moves.rates(c, v, a, tool=True), moves.joint_limits(c), _radius("movep", r), 0.0)
+    _line(c, goals.tool_goal(pose), goals.rates(c, v, a, tool=True), goals.joint_limits(c), _radius("movep", r), 0.0)
 
 
 def optimovel(c: Controller, pose: Sequence[float], a: float, v: float, r: float = 0.0) -> None:
     """Move the TCP in a line to a pose (6,) at shares a and v, in (0, 1], of what the joints can do."""
     a, v = _share("optimovel: a", a), _share("optimovel: v", v)
     limits = JointLimits(v * c.most_speed, a * c.most_acceleration)
-    _line(c, moves.tool_goal(pose), UNLIMITED_TOOL, limits, _radius("optimovel", r), 0.0)
+    _line(c, goals.tool_goal(pose), UNLIMITED_TOOL, limits, _radius("optimovel", r), 0.0)
 
 
 def movec(
@@ -174,25 +205,25 @@ def movec(
     """
     if mode not in (0, 1):
         raise InputError(f"movec: mode 0 or 1, got {mode}")
-    over, goal, radius = moves.tool_goal(via), moves.tool_goal(pose), _radius("movec", r)
-    rates = moves.rates(c, v, a, tool=True)
+    over, goal, radius = goals.tool_goal(via), goals.tool_goal(pose), _radius("movec", r)
+    rates = goals.rates(c, v, a, tool=True)
 
     def make(at: Reference) -> PathMove:
         way = ToolWay([arc_piece(c.plant.pose_of(at.q), over, goal, fixed=mode == 1)])
-        return PathMove(at, way, *rates, c.plant.towards, moves.joint_limits(c), radius=radius)
+        return PathMove(at, way, *rates, c.plant.towards, goals.joint_limits(c), radius=radius)
 
     _begin(c, make)
 
 
 def speedj(c: Controller, qd: Sequence[float], a: float, t: float | None = None) -> None:
     """Accelerate the joints to speeds qd (6,) and keep them; over after t [s], without t when they are reached."""
-    wanted = np.clip(moves.six(qd, "speedj", 100.0), -c.most_speed, c.most_speed)
-    c.begin(JointSpeed(c.reference, wanted, moves.rates(c, 1.0, a, tool=False)[1], t if t else None))
+    wanted = np.clip(goals.six(qd, "speedj", 100.0), -c.most_speed, c.most_speed)
+    c.begin(JointSpeed(c.reference, wanted, goals.rates(c, 1.0, a, tool=False)[1], t if t else None))
 
 
 def speedl(c: Controller, xd: Sequence[float], a: float, t: float | None = None) -> None:
     """Accelerate the TCP to a speed xd (6,), base axes, and keep it; over after t [s], without t when reached."""
-    wanted, (_, push) = moves.six(xd, "speedl", 10.0), moves.rates(c, 1.0, a, tool=True)
+    wanted, (_, push) = goals.six(xd, "speedl", 10.0), goals.rates(c, 1.0, a, tool=True)
     motion = ToolSpeed(c.reference, c.target_pose(), wanted, push, t if t else None, c.plant.towards)
     motion.take_over(c.motion)
     c.begin(motion)
@@ -200,17 +231,21 @@ def speedl(c: Controller, xd: Sequence[float], a: float, t: float | None = None)
 
 def servoj(c: Controller, q: Sequence[float], t: float, lookahead: float = 0.1, gain: float = 300.0) -> None:
     """Servo to joints q (6,) within t [s]; the slider does not scale it."""
-    moves.servo_joints(c, moves.joint_goal(c, q), t, lookahead, gain)
+    goal, motion = goals.joint_goal(c, q), c.motion
+    if not (c.moving and isinstance(motion, JointServo)):
+        motion = JointServo(c.reference, c.most_speed, c.most_acceleration)
+        c.begin(motion)
+    motion.aim(goal, t if t > 0.0 else SERVO_TIME, lookahead, gain)
 
 
 def stopj(c: Controller, a: float) -> None:
     """Brake all joints at a [rad/s²]."""
-    c.begin(brake(c.reference, moves.rates(c, 1.0, a, tool=False)[1]))
+    c.begin(brake(c.reference, goals.rates(c, 1.0, a, tool=False)[1]))
 
 
 def stopl(c: Controller, a: float) -> None:
     """Brake the TCP at a [m/s²], on its way where it has one."""
-    push = moves.rates(c, 1.0, a, tool=True)[1]
+    push = goals.rates(c, 1.0, a, tool=True)[1]
     motion: Motion = c.motion.now if isinstance(c.motion, Overlap) else c.motion
     if c.moving and isinstance(motion, PathMove) and motion is c.motion:
         c.begin(PathStop(motion, push))

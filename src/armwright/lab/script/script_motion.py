@@ -14,8 +14,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.lab.controller import instructed_moves as ur
-from armwright.lab.controller import move_calls as moves
-from armwright.lab.controller.commands import ToolServo
+from armwright.lab.controller import move_goals as goals
 from armwright.lab.controller.compliant_motions import (
     COULOMB_SCALES,
     VISCOUS_SCALES,
@@ -26,6 +25,7 @@ from armwright.lab.controller.compliant_motions import (
 )
 from armwright.lab.controller.controller_messages import CANNOT_FOLLOW
 from armwright.lab.controller.motions import brake
+from armwright.lab.controller.tool_servo import ToolServo
 from armwright.lab.script.script_arguments import number, numbers, pose_numbers, text, whole
 from armwright.lab.script.script_faults import ScriptFault, ScriptHalt
 from armwright.lab.script.script_state import joints_near
@@ -73,11 +73,11 @@ def told(m: ScriptRun, begin: Callable[[], None], *, to_rest: bool = False) -> W
 def goal_joints(m: ScriptRun, goal: ScriptValue, name: str) -> Generator[object, None, Array]:
     """Return joints (6,): those that are given, or those of a pose."""
     if goal.__class__ is not PoseValue:
-        return moves.joint_goal(m.c, numbers(goal, name, 6).tolist())
-    pose = moves.pose_goal(pose_numbers(goal, name).tolist())
+        return goals.joint_goal(m.c, numbers(goal, name, 6).tolist())
+    pose = goals.pose_goal(pose_numbers(goal, name).tolist())
     near = np.array(m.c.reference.q)
     found = yield from joints_near(m, pose, near, m.c.plant.tcp.copy())
-    return moves.reached(found, pose)
+    return goals.reached(found, pose)
 
 
 def goal_pose(m: ScriptRun, goal: ScriptValue, name: str) -> Array:
@@ -88,7 +88,7 @@ def goal_pose(m: ScriptRun, goal: ScriptValue, name: str) -> Array:
     if goal.__class__ is PoseValue:
         pose = pose_numbers(goal, name)
         try:
-            return moves.pose_goal(pose.tolist())
+            return goals.pose_goal(pose.tolist())
         except InputError as error:
             if not np.isfinite(pose).all():
                 raise
@@ -96,7 +96,7 @@ def goal_pose(m: ScriptRun, goal: ScriptValue, name: str) -> Array:
             raise ScriptHalt from error
     if goal.__class__ not in LISTS:
         raise ScriptFault(f"type_error: {name} is a pose or a list of joints, not a {kind_of(goal)}")
-    return m.c.plant.pose_of(moves.joint_goal(m.c, numbers(goal, name, 6).tolist()))
+    return m.c.plant.pose_of(goals.joint_goal(m.c, numbers(goal, name, 6).tolist()))
 
 
 def _rates(a: ScriptValue, v: ScriptValue, t: ScriptValue = 0) -> tuple[float, float, float]:
@@ -200,7 +200,7 @@ def _servoc(m: ScriptRun, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: 
     if not (m.c.moving and isinstance(motion, ToolServo)):
         motion = ToolServo(m.c.reference, m.c.target_pose(), m.c.plant.towards)
         m.c.begin(motion)
-    motion.aim(goal, *moves.rates(m.c, number(v, "v"), number(a, "a"), tool=True))
+    motion.aim(goal, *goals.rates(m.c, number(v, "v"), number(a, "a"), tool=True))
     yield None
 
 
@@ -208,7 +208,7 @@ def _direct_torque(
     m: ScriptRun, torque: ScriptValue, friction: ScriptValue, viscous: ScriptValue, coulomb: ScriptValue
 ) -> Waiting:
     check_may_move(m)
-    wanted = moves.six(numbers(torque, "torque", 6).tolist(), "torque", 1000.0)
+    wanted = goals.six(numbers(torque, "torque", 6).tolist(), "torque", 1000.0)
     usual = (VISCOUS_SCALES, COULOMB_SCALES) if friction is True else (np.zeros(6), np.zeros(6))
     given = zip((viscous, coulomb), usual, strict=True)
     shares = [default if s is None else numbers(s, "a scale", 6) for s, default in given]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.lab.controller import move_calls as moves
+from armwright.lab.controller import move_goals as goals
 from armwright.lab.controller.controller import STEADY
 from armwright.lab.script.script_arguments import listed, numbers, pose_numbers, told_pose, whole
 from armwright.lab.script.script_faults import ScriptFault
@@ -89,7 +89,7 @@ def joints_near(m: ScriptRun, pose: Array, near: Array, tool: Array) -> Generato
     if np.array_equal(tool, m.c.plant.tcp):
         q, error = m.c.plant.towards(near, pose, rounds=NEAR_ROUNDS)
         inside = (q <= robot.upper).all() and (q >= robot.lower).all()
-        if error < moves.REACHED_POSE_ERROR and inside and float(np.abs(q - near).max()) < NEAR_WAY:
+        if error < goals.REACHED_POSE_ERROR and inside and float(np.abs(q - near).max()) < NEAR_WAY:
             return np.array(q)
     found: Array | None = yield from m.solved(partial(m.c.plant.inverse, pose, near, tool))
     return found
@@ -125,7 +125,7 @@ def _found(m: ScriptRun, x: ScriptValue, qnear: ScriptValue, tcp: ScriptValue) -
     six = pose_numbers(x, "x")
     near = np.array(m.c.reference.q) if qnear is None else numbers(qnear, "qnear", 6)
     try:
-        goal = moves.pose_goal(six.tolist())
+        goal = goals.pose_goal(six.tolist())
     except InputError:
         return None
     found = yield from joints_near(m, goal, near, _tool(m, tcp))
@@ -143,7 +143,7 @@ def _within_limits(m: ScriptRun, pose: ScriptValue, qnear: ScriptValue) -> Gener
         found = yield from _found(m, pose, qnear, None)
         return found is not None
     try:
-        moves.joint_goal(m.c, numbers(pose, "pose", 6).tolist())
+        goals.joint_goal(m.c, numbers(pose, "pose", 6).tolist())
     except InputError:
         return False
     return True

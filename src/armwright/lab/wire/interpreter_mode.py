@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from armwright.errors import ArmwrightError
-from armwright.lab.wire.script_text import MOST_SCRIPT_LINE
 from armwright.lab.wire.text_lines import first_line
 
 PORT = 30020
+MOST_STATEMENT = 4096  # bytes
 MOST_SHOWN = 1024  # characters of a statement that an answer repeats
 NOT_IN_MODE = "no program is in interpreter mode"
 
@@ -91,7 +91,7 @@ class InterpreterConnection:
         Raises:
             ValueError: a line that is too long.
         """
-        line = first_line(buffer, MOST_SCRIPT_LINE)
+        line = first_line(buffer, MOST_STATEMENT)
         if line is None:
             return None
         return interpreter_answer(self._found(), line).encode() + b"\n" if line.strip() else b""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from armwright.errors import DescriptionError
-from armwright.lab.wire.script_text import MOST_TEXT
+from armwright.lab.wire.script_stream import MOST_TEXT
 from armwright.schema.xml_text import XmlNode, parse_xml, shown
 
 MOST_PACKED = 1 << 20  # bytes of a file
