@@ -40,7 +40,7 @@ class Solver:
         """
         with self._lock:
             if len(self._jobs) >= MOST_JOBS:
-                raise InputError(f"{MOST_JOBS} poses are waiting for their inverse kinematics already")
+                raise InputError(f"{MOST_JOBS} jobs are waiting already")
             self._jobs.append((job, then))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="lab solver", daemon=True)
@@ -81,6 +81,8 @@ class Solver:
                 result: Any = job()
             except ArmwrightError as error:
                 result = error
+            except Exception as error:  # noqa: BLE001 - whoever asked is told; the jobs behind it are done
+                result = ArmwrightError(f"internal_error: {type(error).__name__}")
             with self._lock:
                 if age == self._forgotten:
                     self._jobs.popleft()
