@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which option would make more moves of a program known: tried by reading it once more with each, not guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from armwright.cli.output import say
+from armwright.errors import ArmwrightError
+
+if TYPE_CHECKING:
+    from armwright.programs import Program
+    from armwright.robot.model import Robot
+
+MOST_READ = 400_000  # characters of a program that is read again
+
+
+@dataclass(frozen=True)
+class Hint:
+    """An option that may make moves known: its words, what `read_program` is told by it, and what it takes for granted.
+
+    `languages` are those whose programs have use for it.
+    """
+
+    option: str
+    told: Callable[[Robot], dict[str, Any]]
+    means: str
+    languages: tuple[str, ...]
+
+
+def _home(arm: Robot) -> dict[str, Any]:
+    from armwright.programs import home_posture
+
+    return {"start_q": home_posture(arm)}
+
+
+HINTS = (
+    Hint(
+        "--assume-frames",
+        lambda arm: {"assume_frames": True},
+        "tools and frames that no file has are the flange and the base",
+        ("rapid", "krl", "g-code"),
+    ),
+    Hint("--lock-external", lambda arm: {"lock_external": True}, "external axes carry no arm", ("krl", "g-code")),
+    Hint(
+        "--start home",
+        _home,
+        "the arm begins with its tool in front of the base, pointing down",
+        ("rapid", "krl", "urscript"),
+    ),
+    Hint("--define F=600", lambda arm: {"define": {"F": 600.0}}, "a feed of 600 a minute", ("g-code",)),
+)
+"""Tried in this order, each beside those before it that helped."""
+FILES = {
+    "krl": "the controller's $config.dat (--config) has the true ones",
+    "rapid": "the other files of the task (--more FILE, or the folder of the whole backup) have the true ones",
+}
+
+
+def reading_hint(program: Program, read: Callable[..., Program], told: dict[str, Any], arm: Robot) -> tuple[str, ...]:
+    """Return what would make more moves of a program known, in sentences; nothing if all are known.
+
+    Args:
+        program: as it was read.
+        read: reads it again.
+        told: what the reader was told.
+        arm: whose program it is.
+    """
+    reading = program.reading
+    if reading is None or not reading.gaps or len(program.text) > MOST_READ:
+        return ()
+    known, options, means, framed = reading.known, [], [], False
+    for hint in HINTS:
+        if program.language not in hint.languages:
+            continue
+        try:
+            more = hint.told(arm)
+            if any(told.get(name) is not None for name in more if name != "define"):
+                continue
+            if "start_q" in more and "robot" not in told:  # a --tool, of which the program knows nothing
+                continue
+            if "define" in more:
+                more = {"define": {**more["define"], **told.get("define", {})}}
+            found = read(**{**told, **more}).reading
+        except ArmwrightError:
+            continue
+        if found is not None and found.known > known:
+            known, told = found.known, {**told, **more}
+            options.append(hint.option)
+            means.append(hint.means)
+            framed = framed or hint.option == "--assume-frames"
+    first = reading.gaps[0]
+    head = f"{reading.known} of {reading.reached} moves are known"
+    if not options:
+        return (f"{head}; the first that is not is in line {first.line}: {first.reason}.",)
+    also = f"; {FILES[program.language]}" if framed and program.language in FILES else ""
+    return (f"{head}; {known} would be with {' '.join(options)} ({'; '.join(means)}){also}.",)
+
+
+def say_all(sentences: tuple[str, ...]) -> None:
+    """Print sentences."""
+    for words in sentences:
+        say(words)
