@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ HINTS = (
     ),
     Hint("--define F=600", lambda arm: {"define": {"F": 600.0}}, "a feed of 600 a minute", ("g-code",)),
 )
-"""Tried in this order, each beside those before it that helped."""
+"""Tried all together; then each is left out again that adds nothing."""
 FILES = {
     "krl": "the controller's $config.dat (--config) has the true ones",
     "rapid": "the other files of the task (--more FILE, or the folder of the whole backup) have the true ones",
@@ -71,32 +71,46 @@ def reading_hint(program: Program, read: Callable[..., Program], told: dict[str,
     reading = program.reading
     if reading is None or not reading.gaps or len(program.text) > MOST_READ:
         return ()
-    known, options, means, framed = reading.known, [], [], False
-    for hint in HINTS:
-        if program.language not in hint.languages:
-            continue
-        try:
-            more = hint.told(arm)
-            if any(told.get(name) is not None for name in more if name != "define"):
-                continue
-            if "start_q" in more and "robot" not in told:  # a --tool, of which the program knows nothing
-                continue
-            if "define" in more:
-                more = {"define": {**more["define"], **told.get("define", {})}}
-            found = read(**{**told, **more}).reading
-        except ArmwrightError:
-            continue
-        if found is not None and found.known > known:
-            known, told = found.known, {**told, **more}
-            options.append(hint.option)
-            means.append(hint.means)
-            framed = framed or hint.option == "--assume-frames"
+    used = {hint: more for hint in HINTS if (more := _adds(hint, program.language, told, arm))}
+    most = _known(read, told, used.values())
+    for hint in reversed(HINTS):
+        others = {one: more for one, more in used.items() if one is not hint}
+        if hint in used and _known(read, told, others.values()) >= most:
+            used = others
     first = reading.gaps[0]
     head = f"{reading.known} of {reading.reached} moves are known"
-    if not options:
+    if most <= reading.known:
         return (f"{head}; the first that is not is in line {first.line}: {first.reason}.",)
+    options, means = " ".join(hint.option for hint in used), "; ".join(hint.means for hint in used)
+    framed = any(hint.option == "--assume-frames" for hint in used)
     also = f"; {FILES[program.language]}" if framed and program.language in FILES else ""
-    return (f"{head}; {known} would be with {' '.join(options)} ({'; '.join(means)}){also}.",)
+    return (f"{head}; {most} would be with {options} ({means}){also}.",)
+
+
+def _adds(hint: Hint, language: str, told: dict[str, Any], arm: Robot) -> dict[str, Any]:
+    """Return what a hint would tell the reader beyond what it was told; nothing if that is said, or of no use."""
+    if language not in hint.languages:
+        return {}
+    try:
+        more = hint.told(arm)
+    except ArmwrightError:
+        return {}
+    if "start_q" in more and "robot" not in told:  # a --tool, of which the program knows nothing
+        return {}
+    if "define" in more:
+        return {"define": {**more["define"], **told.get("define", {})}}
+    return {} if any(told.get(name) is not None for name in more) else more
+
+
+def _known(read: Callable[..., Program], told: dict[str, Any], more: Iterable[dict[str, Any]]) -> int:
+    """Return how many moves are known if more is told."""
+    for words in more:
+        told = {**told, **words}
+    try:
+        found = read(**told).reading
+    except ArmwrightError:
+        return -1
+    return -1 if found is None else found.known
 
 
 def say_all(sentences: tuple[str, ...]) -> None:

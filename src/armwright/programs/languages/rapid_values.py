@@ -334,8 +334,8 @@ class RapidValues(Interpreter):
         target = self.fit(values[0], "robtarget", at)
         T = T_frame @ matrix(target) @ np.linalg.inv(T_tool)
         near = [float(q) / DEG for q in self.last.q] if isinstance(self.last, Joints) and all(self.last.known) else []
-        status = tuple(int(n) for n in numbers(target.parts["robconf"]))
-        posture = posture_at(self.options, T, near, status, "rapid")
+        configuration = tuple(int(n) for n in numbers(target.parts["robconf"]))
+        posture = posture_at(self.options, T, near, configuration, "rapid")
         if posture is None:
             return Unknown(f"{at.text}: no posture within the joint limits reaches the target", (at.text,))
         return record("jointtarget", [posture, UNUSED_AXES])
