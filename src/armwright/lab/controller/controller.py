@@ -83,6 +83,26 @@ class ScriptProgram(Protocol):
     def tick(self) -> None:
         """Go on by one tick."""
 
+    def close(self) -> None:
+        """Take notice that the controller has dropped it."""
+
+
+class ScriptTaker(Protocol):
+    """What makes programs of texts."""
+
+    @property
+    def full(self) -> bool:
+        """Return whether no further text should come for now."""
+
+    def take(self, text: str) -> None:
+        """Take a whole text; it runs as soon as it has been compiled."""
+
+    def tick(self) -> None:
+        """Go on by one tick."""
+
+    def close(self) -> None:
+        """End everything."""
+
 
 def version_of(software: str | None, e_series: bool) -> tuple[int, int, int, int]:
     """Return the reported version: major, minor, bugfix, build; by default 3.15.8 for CB3 and 5.11.6 for e-Series.
@@ -117,6 +137,7 @@ class Controller:
         plant: the arm. e_series, version, rate: as RTDE reports them. registers: shared with clients.
         state: see `ControllerState`. why: of the last protective stop. reference: of the last tick.
         lock: held by whoever looks at or changes anything; a tick takes it for some ten microseconds.
+        scripts: makes programs of texts, if there is one.
         solver: for what a tick cannot wait for. execution_time: of the tick before this one [ms].
         outbox: what clients of the primary interface are to be told.
         ignored: moves that came while another was under way (004, section 4.4.1). collisions: protective stops so far.
@@ -146,6 +167,7 @@ class Controller:
         self.moving = False
         self.finished: Callable[[], None] | None = None
         self.program: ScriptProgram | None = None
+        self.scripts: ScriptTaker | None = None
         self.solver = Solver()
         self._history, self._kept = np.tile(plant.live.q, (HISTORY, 1)), 0
         self._forces, self._heeded_until = np.zeros((HISTORY, 3)), 0
@@ -200,7 +222,7 @@ class Controller:
             return False
         before, self.state = self.state, follows
         if event in ENDS_PROGRAM:
-            self.program = None
+            self.drop_program()
             self.solver.forget()
             self.watchdogs.clear()
             if event in HARD:
@@ -214,6 +236,18 @@ class Controller:
         if event is ControllerEvent.ELAPSED and follows is ControllerState.READY and before in AT_REST:
             self.settle()
         return True
+
+    def drop_program(self) -> None:
+        """Forget the program, and tell it so."""
+        program, self.program = self.program, None
+        if program is not None:
+            program.close()
+
+    def program_ended(self, program: ScriptProgram) -> None:
+        """Take notice that a program has ended by itself."""
+        if self.program is program:
+            self.program = None
+            self.handle(ControllerEvent.END)
 
     def press_emergency_stop(self, *, system: bool = False) -> None:
         """Press the robot's emergency stop, or that of the plant; the arm brakes and loses its power."""
@@ -276,6 +310,8 @@ class Controller:
         """Advance by one tick: state, answers, program, motion, safety, arm."""
         self._pass_time()
         self.solver.deliver()
+        if self.scripts is not None:
+            self.scripts.tick()
         if self.program is not None and self.state is ControllerState.PLAYING:
             self.program.tick()
         self._advance()
