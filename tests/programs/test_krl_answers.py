@@ -333,8 +333,8 @@ TRAP_DATA = "DEFDAT prog\nDECL INT n=1\nDECL INT m=3\nDECL BOOL flag=FALSE\nENDD
     ],
 )
 def test_what_an_interrupt_sets_is_known_in_no_move(tmp_path, words, known, gaps):
-    (tmp_path / "prog.src").write_text(TRAPPED % words)
-    (tmp_path / "prog.dat").write_text(TRAP_DATA)
+    (tmp_path / "prog.src").write_text(TRAPPED % words, encoding="utf-8")
+    (tmp_path / "prog.dat").write_text(TRAP_DATA, encoding="utf-8")
     program = aw.read_program(tmp_path / "prog.src")
     assert shifts(program) == known and len(program.reading.gaps) == gaps
     assert all("interrupt seen" in gap.reason for gap in program.reading.gaps)

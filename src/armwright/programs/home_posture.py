@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-AHEAD = (0.45, 0.4, 0.5, 0.35, 0.55, 0.3)  # of the reach, along the base's x axis: the first that works is taken
-ABOVE = 0.3  # of the reach, over the base
+AHEAD_SHARES = (0.45, 0.4, 0.5, 0.35, 0.55, 0.3)  # of the reach, along the base's x axis: the first that works is taken
+ABOVE_SHARE = 0.3  # of the reach, over the base
 
 
 def home_posture(robot: Robot) -> Array:
@@ -37,8 +37,8 @@ def home_posture(robot: Robot) -> Array:
         >>> run_program(robot, program, start_q=home_posture(robot))
     """
     size, at = robot.memo("farthest", farthest), middle(robot)
-    for share in AHEAD if np.isfinite(size) else ():
-        T = np.asarray(pose(DOWN, np.array([share * size, 0.0, ABOVE * size])))
+    for share in AHEAD_SHARES if np.isfinite(size) else ():
+        T = np.asarray(pose(DOWN, np.array([share * size, 0.0, ABOVE_SHARE * size])))
         options = solved(robot, T, at)
         if len(options):
             q = agile(robot, options, at)[0]
