@@ -24,6 +24,7 @@ from armwright.errors import ArmwrightError, InputError
 from armwright.lab.controller.controller import CONTROLLER_TICK
 from armwright.lab.controller.controller_states import ControllerEvent
 from armwright.lab.hand import Hand, push
+from armwright.lab.lab_clock import live_beside_clock
 from armwright.lab.stand import PORTS, Faults, Stand
 from armwright.lab.touch_record import TouchRecord
 from armwright.robot.load import load
@@ -231,6 +232,7 @@ def main() -> None:
     gc.disable()  # a start makes millions of objects that stay; looking through them all the time takes a tenth of it
     try:
         served = ServedController(next(said))
+        live_beside_clock(fifo=served.stand.clock.wants_fifo)
     except ArmwrightError as error:
         say({"error": str(error)})
         return
