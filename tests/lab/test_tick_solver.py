@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Solver`: every job is answered, a defect too, and where the clock has real-time scheduling the thread beside it has."""
+"""`Solver`: every job is answered, a defect too; beside a clock with real-time scheduling its thread has it as well."""
 
 from __future__ import annotations
 
