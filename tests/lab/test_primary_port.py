@@ -28,7 +28,7 @@ from armwright.lab.controller.script_programs import run_text
 from armwright.lab.stand import HOME, Stand
 from armwright.lab.wire.arm_parts import NO_TYPE, configuration_part, kinematics_part, robot_model
 from armwright.lab.wire.primary import message, version_message
-from armwright.lab.wire.script_text import ScriptReader
+from armwright.lab.wire.script_stream import ScriptReader
 from armwright.lab.wire.secondary import robot_state
 from support.lab import PORTS, address
 
@@ -293,9 +293,9 @@ def test_commands_of_the_port_do_what_the_panel_does(stand):
     reader = ScriptReader()
 
     def send(line):
-        script = reader.take(bytearray(line.encode() + b"\n"))
-        assert script.command == " ".join(line.split()) and not script.calls
-        return obey_port(c, script.command)
+        command = port_command(reader.take(bytearray(line.encode() + b"\n")))
+        assert command == " ".join(line.split())
+        return obey_port(c, command)
 
     assert send("power off")
     tick(stand, 0.4)
