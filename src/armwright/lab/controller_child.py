@@ -22,7 +22,8 @@ import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
 from armwright.lab.controller.controller import CONTROLLER_TICK
-from armwright.lab.controller.controller_states import ControllerEvent
+from armwright.lab.controller.controller_messages import COLLISION_FELT
+from armwright.lab.controller.controller_states import ControllerEvent, after
 from armwright.lab.hand import Hand, push
 from armwright.lab.lab_clock import live_beside_clock
 from armwright.lab.stand import PORTS, Faults, Stand
@@ -146,9 +147,13 @@ class ServedController:
         """Have something happen to the controller; tell whether its state admits it."""
         c = self.stand.controller
         with c.lock:
-            before, c.why = c.why, why
-            admitted = c.handle(ControllerEvent[name])
-            c.why = why if admitted else before
+            event = ControllerEvent[name]
+            admitted = after(c.state, event) is not None
+            if admitted and event is ControllerEvent.COLLISION:
+                c.protective_stop(why, COLLISION_FELT)
+            elif admitted:
+                c.why = why
+                c.handle(event)
         return {"admitted": admitted}
 
     def safety(self, inputs: dict[str, bool]) -> dict[str, Any]:

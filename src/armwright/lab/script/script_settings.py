@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.lab.controller.controller_messages import STOP_BY_PROGRAM
 from armwright.lab.script.script_arguments import flag, number, numbers, pose_numbers, text, whole
 from armwright.lab.script.script_faults import ScriptFault, ScriptHalt
 
@@ -97,7 +98,7 @@ def _watchdog(m: ScriptRun, name: ScriptValue, frequency: ScriptValue, action: S
 
 
 def _protective_stop(m: ScriptRun) -> None:
-    m.c.protective_stop("asked for by the program")
+    m.c.protective_stop("asked for by the program", STOP_BY_PROGRAM, level=2)
     raise ScriptHalt
 
 
