@@ -332,6 +332,24 @@ def test_in_local_control_a_client_is_told_that_the_port_is_read_only(stand):
     assert codes == [210] * (len(PORT_COMMANDS) + 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "kinds", "code"),
+    [
+        ("protective_stop()", [5, 6, 7, 7], (209, 0, 2)),
+        ("movel(p[10, 0, 0, 0, 0, 0])", [5, 6, 7, 7], (154, 0, 3)),
+        ("movej(p[10, 0, 0, 0, 0, 0])", [7, 7, 10], None),
+    ],
+)
+def test_a_program_that_stops_the_arm_is_told_apart_from_one_with_a_fault(stand, text, kinds, code):
+    """Each error comes once, with the code that clients know; what the arm cannot follow is no fault of the program."""
+    stand.scripts.run(text)
+    tick(stand, 0.1)
+    said = stand.heard["primary"].messages()
+    assert sorted(m.kind for m in said) == kinds
+    assert [struct.unpack_from(">iii", m.body) for m in said if m.kind == 6] == ([] if code is None else [code])
+    assert (stand.controller.safety is SafetyMode.PROTECTIVE_STOP) == (code is not None)
+
+
 def test_a_collision_is_told_with_its_code(stand):
     c = stand.controller
     c.plant.push(5, np.array([0.0, 0.0, 150.0, 0, 0, 0]))

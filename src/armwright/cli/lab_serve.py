@@ -63,7 +63,6 @@ class ControllerOptions:
 
     def stand_options(self, arm: Robot) -> dict[str, Any]:
         """Return them as `Stand` takes them."""
-        from armwright.lab.controller.controller_states import CommandPlace
         from armwright.lab.wire.arm_parts import is_e_series
 
         load = None if self.payload is None else option_words.payload(self.payload)
@@ -76,7 +75,7 @@ class ControllerOptions:
             "q0": None if self.start is None else option_words.configuration(self.start, arm, "--start"),
             "sensitivity": self.sensitivity,
             "programs": self.programs,
-            "place": CommandPlace.REMOTE if self.remote else CommandPlace.OPEN,
+            "remote": self.remote,
         }
 
 

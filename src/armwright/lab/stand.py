@@ -197,8 +197,8 @@ class Stand:
         pace: float = 1.0,
         current_noise: float = 0.0,
         seed: int = 0,
-        programs: Path | None = None,
-        place: CommandPlace = CommandPlace.REMOTE,
+        programs: str | Path | None = None,
+        remote: bool = True,
     ) -> None:
         """Compile everything and open the ports; nothing moves before `start`.
 
@@ -219,7 +219,7 @@ class Stand:
             current_noise: deviation of a published motor current [A].
             seed: of that noise.
             programs: folder of `.script` and `.urp` files that the dashboard loads by name.
-            place: from where the arm is commanded.
+            remote: whether an e-Series says that it is in remote control; it obeys the network either way.
         """
         if not 0.1 <= pace <= MOST_PACE:
             raise InputError(f"lab: pace must be 0.1 to {MOST_PACE:g}, got {pace}")
@@ -238,7 +238,7 @@ class Stand:
         self._feed = PrimaryFeed(self.controller, self.network)
         self.store = ProgramStore(self.controller, self.scripts.take, programs)
         self.panel = OperatorPanel(self.controller, self.store)
-        self.controller.place = place
+        self.controller.place = CommandPlace.REMOTE if remote else CommandPlace.OPEN
         self.sensors: list[Callable[[int, FeltWrench], None]] = []
         self.closers: list[Callable[[], None]] = []
         self.witnesses: list[Callable[[], None]] = []

@@ -212,10 +212,12 @@ class ScriptMachine(ScriptRun):
         self.orphan = None
 
     def _resume(self, thread: ScriptThread) -> None:
-        self.thread = thread
+        self.thread, self.fed = thread, False
         try:
             said = next(thread.code)
-            if said is BUSY:
+            if said is BUSY and self.fed:  # it reads what others send, as fast as they send it
+                thread.busy = 0
+            elif said is BUSY:
                 thread.busy += 1
                 if thread.busy * self.step_time > LONGEST_LOOP:
                     thread.code.throw(ScriptFault(f"infinite loop: no instruction takes time for {LONGEST_LOOP} s"))

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.errors import InputError
 from armwright.lab.controller import instructed_moves as ur
 from armwright.lab.controller import move_calls as moves
 from armwright.lab.controller.commands import ToolServo
 from armwright.lab.controller.compliant_motions import AxesFreeDrive, DirectTorque, ForceMode, FreeDrive
+from armwright.lab.controller.controller_messages import CANNOT_FOLLOW
 from armwright.lab.controller.motions import brake
 from armwright.lab.script.script_arguments import number, numbers, pose_numbers, text, whole
-from armwright.lab.script.script_faults import ScriptFault
+from armwright.lab.script.script_faults import ScriptFault, ScriptHalt
 from armwright.lab.script.script_state import joints_near
 from armwright.lab.script.script_values import LISTS, PoseValue, ScriptValue, kind_of
 from armwright.motion.trajectory import Reference
@@ -72,9 +74,19 @@ def goal_joints(m: ScriptRun, goal: ScriptValue, name: str) -> Generator[object,
 
 
 def goal_pose(m: ScriptRun, goal: ScriptValue, name: str) -> Array:
-    """Return a TCP pose (6,): that which is given, or where joints bring the tool."""
+    """Return a TCP pose (6,) of a Cartesian motion: that which is given, or where joints bring the tool.
+
+    A pose that is out of reach is no fault of the program: the arm stops, as it would on its way there.
+    """
     if goal.__class__ is PoseValue:
-        return moves.pose_goal(pose_numbers(goal, name).tolist())
+        pose = pose_numbers(goal, name)
+        try:
+            return moves.pose_goal(pose.tolist())
+        except InputError as error:
+            if not np.isfinite(pose).all():
+                raise
+            m.c.protective_stop(str(error), CANNOT_FOLLOW)
+            raise ScriptHalt from error
     if goal.__class__ not in LISTS:
         raise ScriptFault(f"type_error: {name} is a pose or a list of joints, not a {kind_of(goal)}")
     return m.c.plant.pose_of(moves.joint_goal(m.c, numbers(goal, name, 6).tolist()))

@@ -26,7 +26,7 @@ class ScriptRun:
 
     Attributes:
         c: the controller. step_time: of a frame [s]. sockets: of the program.
-        budget: passes that are left to the thread in this frame.
+        budget: passes that are left to the thread in this frame. fed: whether it got something from a socket in it.
         beside: whether it runs beside the program (``sec``): it may neither wait nor move.
         orphan: a motion whose thread was killed in this frame.
         flags, random, force_gain, inertia: what the functions of the same names remember.
@@ -36,7 +36,7 @@ class ScriptRun:
         """Begin; `hosts` may be dialled besides loopback."""
         self.c, self.beside = controller, beside
         self.step_time = 0.002 if controller.e_series else 0.008
-        self.budget = THREAD_WORK
+        self.budget, self.fed = THREAD_WORK, False
         self.sockets = ScriptSockets(hosts)
         self.flags = [False] * FLAGS
         self.orphan: object = None

@@ -98,7 +98,7 @@ def _watchdog(m: ScriptRun, name: ScriptValue, frequency: ScriptValue, action: S
 
 
 def _protective_stop(m: ScriptRun) -> None:
-    m.c.protective_stop("asked for by the program", STOP_BY_PROGRAM, level=2)
+    m.c.protective_stop("asked for by the program", STOP_BY_PROGRAM, 2)
     raise ScriptHalt
 
 

@@ -82,6 +82,7 @@ def _until(
         if count:
             data = bytes(found.arrived[:count])
             del found.arrived[:count]
+            m.fed = True
             return data
         if not found.connected or left <= 1e-9:
             return b""
