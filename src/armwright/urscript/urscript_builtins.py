@@ -240,7 +240,7 @@ BUILTINS: dict[str, Builtin] = {
         "quiet",
         """stopj(a=2, qa=); rad/s²\nstopl(a=2, aRot="a"); m/s², rad/s²
         popup(s, title="Popup", warning=False, error=False, blocking=False)
-        end_freedrive_mode()\nend_teach_mode()""",
+        interpreter_mode(clearQueueOnEnter=True, clearOnEnd=True)\nend_freedrive_mode()\nend_teach_mode()""",
         waits=True,
     ),
     **_rows(
@@ -257,7 +257,7 @@ BUILTINS: dict[str, Builtin] = {
         force_mode_set_damping(damping)\nforce_mode_set_gain_scaling(scaling)
         rtde_set_watchdog(variable_name, min_frequency, action="pause"); Hz
         assert(expression)\nprotective_stop()\nclear_interpreter()\nend_interpreter_mode()
-        interpreter_mode(clearQueueOnEnter=True, clearOnEnd=True)\nget_last_executed_interpreter\npowerdown""",
+        get_last_executed_interpreter\npowerdown""",
     ),
     **_names(
         "quiet",

@@ -13,7 +13,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from armwright.errors import ProgramError
-from armwright.lab.script.script_expressions import ExpressionCompiler
+from armwright.lab.script.script_expressions import ExpressionCompiler, FunctionHead
 from armwright.lab.script.script_faults import ScriptError
 from armwright.syntax import program_tree as tree
 from armwright.syntax.scanner import Token
@@ -38,25 +38,36 @@ class CompiledScript(NamedTuple):
     Attributes:
         name: of its ``def``; bare lines have none of their own.
         kind: "def", "sec" or "top" (bare lines).
-        code: makes the functions; see `MAIN`.
+        code: makes the functions, each one of them; see `MAIN`.
         places: line, column and word of every node, by Python's line number.
         used: functions of the language that it calls.
+        variables, heads: its variables and functions, for statements of interpreter mode.
     """
 
     name: str
     kind: str
-    code: CodeType
+    code: tuple[CodeType, ...]
     places: tuple[tuple[int, int, str], ...]
     used: frozenset[str]
+    variables: frozenset[str]
+    heads: dict[str, FunctionHead]
 
 
-def compile_script(text: str, version: tuple[int, ...]) -> CompiledScript:
-    """Return a program that can be run; its text is one ``def`` or ``sec``, or bare lines.
+def compile_script(
+    text: str, version: tuple[int, ...], known: CompiledScript | None = None, file: str = FILE
+) -> CompiledScript:
+    """Return a program that can be run.
+
+    Args:
+        text: one ``def`` or ``sec``, or bare lines.
+        version: of the controller.
+        known: a program that runs; the text is a statement of interpreter mode, which sees its variables and functions.
+        file: name of the text, for tracebacks.
 
     Raises:
         ScriptError: with the controller's words and the place.
     """
-    return ScriptCompiler(read_script(text), version).compiled()
+    return ScriptCompiler(read_script(text), version, known).compiled(file)
 
 
 def read_script(text: str) -> ScriptModule:
@@ -81,12 +92,20 @@ def read_script(text: str) -> ScriptModule:
 class ScriptCompiler(ExpressionCompiler):
     """Compiles one program."""
 
-    def __init__(self, module: ScriptModule, version: tuple[int, ...]) -> None:
-        """Take a tree without statements that were set aside, and the controller's version."""
+    def __init__(self, module: ScriptModule, version: tuple[int, ...], known: CompiledScript | None) -> None:
+        """Take a tree without statements that were set aside; see `compile_script`."""
         super().__init__(module, version)
         self.shared: set[str] = set()
-        self.program = self.main()
+        self.program = self.main() if known is None else None
         self.program_names = self.names_of_program()
+        if known is not None:
+            self.program_names |= known.variables
+            self.heads = dict(known.heads)
+        for key, routine in module.routines.items():
+            defaults = module.defaults.get(key, {})
+            kind = "program" if routine is self.program else routine.kind
+            names = tuple(p.at.key for p in routine.parameters)
+            self.heads[key] = FunctionHead(kind, names, frozenset(defaults))
 
     def main(self) -> Routine | None:
         """Return the program's function; None where bare lines are the program."""
@@ -120,7 +139,7 @@ class ScriptCompiler(ExpressionCompiler):
                     found.add(name)
         return found
 
-    def compiled(self) -> CompiledScript:
+    def compiled(self, file: str) -> CompiledScript:
         """Return the whole program."""
         body: list[ast.stmt] = []
         main = self.program
@@ -129,7 +148,8 @@ class ScriptCompiler(ExpressionCompiler):
         if main is None:
             body.append(self.function(MAIN, [], self.module.top, None, set()))
         try:
-            code = compile(ast.Module(body, []), FILE, "exec", dont_inherit=True, optimize=0)
+            # one at a time: nothing else runs while Python compiles
+            code = tuple(compile(ast.Module([one], []), file, "exec", dont_inherit=True, optimize=0) for one in body)
         except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
             line, column, _ = self.places[min(getattr(error, "lineno", 0) or 0, len(self.places) - 1)]
             said = (
@@ -138,7 +158,8 @@ class ScriptCompiler(ExpressionCompiler):
             raise ScriptError(f"compile_error: {said}", line, column) from None
         name = main.at.text if main is not None else "unnamed"
         kind = main.kind if main is not None else "top"
-        return CompiledScript(name, kind, code, tuple(self.places), frozenset(self.calls.used))
+        names = frozenset(self.program_names)
+        return CompiledScript(name, kind, code, tuple(self.places), frozenset(self.calls.used), names, self.heads)
 
     # --- functions ----------------------------------------------------------------------------------------------------
 
@@ -255,7 +276,7 @@ class ScriptCompiler(ExpressionCompiler):
 
     def stored(self, at: Token) -> ast.expr:
         """Return a variable that gets a value."""
-        if at.key in self.module.routines:
+        if at.key in self.heads:
             self.fail(f"compile_error: {at.text} is a function", at)
         if at.key not in self.own:
             self.shared.add(at.key)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from armwright.lab.script.script_calls import CallMatcher
 from armwright.lab.script.script_faults import ScriptError, not_found
@@ -35,6 +35,14 @@ OPERATORS = {
 TESTS = frozenset(("==", "!=", "<", ">", "<=", ">=", "and", "or", "xor", "not"))
 
 
+class FunctionHead(NamedTuple):
+    """What calls must know of a function: its kind ("def", "thread", "sec", "program"), parameters, optional ones."""
+
+    kind: str
+    parameters: tuple[str, ...]
+    optional: frozenset[str]
+
+
 class ExpressionCompiler:
     """Compiles the values of one program."""
 
@@ -46,6 +54,7 @@ class ExpressionCompiler:
         self.own: set[str] = set()
         self.depth = 0
         self.program: Routine | None = None
+        self.heads: dict[str, FunctionHead] = {}
         self.program_names: set[str] = set()
 
     def fail(self, words: str, at: Token) -> NoReturn:
@@ -190,9 +199,9 @@ class ExpressionCompiler:
         """Return a call that stands alone."""
         at = node.at
         if at.key == "$":
-            said = [a.value.value for a in node.arguments]
-            number = next((n for n in said if isinstance(n, int)), 0)
-            text = next((t for t in said if isinstance(t, str)), "")
+            said = [(a.at.kind, a.value.value) for a in node.arguments]
+            number = next((min(int(float(n)), LARGEST_WHOLE - 1) for kind, n in said if kind == "number"), 0)
+            text = next((t for kind, t in said if kind == "string"), "")
             return self.helper("label", [self.constant(number, at), self.constant(text, at)], at)
         if at.key == "join":
             return self.waiting(self.helper("join", [self.expression(node.arguments[0].value)], at), at)
@@ -216,9 +225,9 @@ class ExpressionCompiler:
             return self.structure(at, arguments)
         if at.key.startswith("."):
             return self.method(at, arguments)
-        routine = self.module.routines.get(at.key)
-        if routine is not None:
-            return self.own_call(at, routine, arguments)
+        head = self.heads.get(at.key)
+        if head is not None:
+            return self.own_call(at, head, arguments)
         row = self.calls.row(at)
         if at.key not in self.calls.used:  # known, but nobody has made it: refused where the program comes to it
             return self.helper("refused", [self.constant(at.text, at)], at)
@@ -226,20 +235,19 @@ class ExpressionCompiler:
 
     def started(self, at: Token) -> ast.expr:
         """Return ``run thread()``."""
-        routine = self.module.routines.get(at.key)
-        if routine is None:
+        head = self.heads.get(at.key)
+        if head is None:
             raise not_found(at.text, at.line, at.column)
-        if routine.kind != "thread":
+        if head.kind != "thread":
             self.fail(f"compile_error: {at.text} is no thread", at)
         return self.helper("run", [ast.Name(f"f_{at.key}", ast.Load(), **self.at(at))], at)
 
-    def own_call(self, at: Token, routine: Routine, arguments: tuple[tree.Argument, ...]) -> ast.expr:
+    def own_call(self, at: Token, head: FunctionHead, arguments: tuple[tree.Argument, ...]) -> ast.expr:
         """Return a call of a function of the program."""
-        if routine.kind != "def" or routine is self.program:
+        if head.kind != "def":
             self.fail(f"compile_error: {at.text} cannot be called", at)
-        names = tuple(p.at.key for p in routine.parameters)
-        optional = self.module.defaults.get(at.key, {})
-        given = self.calls.matched(at, arguments, names, [name for name in names if name not in optional])
+        names = head.parameters
+        given = self.calls.matched(at, arguments, names, [name for name in names if name not in head.optional])
         place = self.at(at)
         deeper = ast.BinOp(ast.Name("d", ast.Load(), **place), ast.Add(), ast.Constant(1, **place), **place)
         missing = ast.Name("h_missing", ast.Load(), **place)

@@ -8,6 +8,7 @@ several lines that come at once runs at least its first frame.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
 
 MOST_BESIDE = 16  # secondary programs at a time
+TURN_SECONDS = 0.0003  # after which Python lets the clock's thread go on while a text is compiled
 MOST_WAITING = 32  # texts that are compiled, or wait to be started
 
 
@@ -51,7 +53,7 @@ class ScriptHost:
     def take(self, text: str) -> None:
         """Take a whole text: a ``def``, a ``sec``, or bare lines."""
         try:
-            self._compiler.ask(partial(compile_script, text, self.c.version), self._found.append)
+            self._compiler.ask(partial(_compiled_beside, text, self.c.version), self._found.append)
             self._waiting += 1
         except InputError:
             self.c.messages.append("script ignored: too many are waiting")
@@ -100,3 +102,17 @@ class ScriptHost:
         for machine in self.beside:
             machine.close()
         self._compiler.close()
+
+
+def _compiled_beside(text: str, version: tuple[int, ...]) -> CompiledScript:
+    """Compile in another thread than that of the clock, which gets its turn often meanwhile.
+
+    Raises:
+        ScriptError: the text cannot be run.
+    """
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(min(usual, TURN_SECONDS))
+    try:
+        return compile_script(text, version)
+    finally:
+        sys.setswitchinterval(usual)

@@ -25,7 +25,7 @@ from armwright.lab.controller.controller_messages import (
     RuntimeExceptionMessage,
 )
 from armwright.lab.script import script_values as values
-from armwright.lab.script.script_compiler import FILE, MAIN
+from armwright.lab.script.script_compiler import FILE, MAIN, compile_script
 from armwright.lab.script.script_faults import ScriptFault, ScriptHalt, ThreadEnd
 from armwright.lab.script.script_library import RUNS, WORK
 from armwright.lab.script.script_lists import call_method
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
     from armwright.lab.script.script_compiler import CompiledScript
     from armwright.lab.script.script_values import ScriptValue
+    from armwright.lab.script.statement_queue import Statement
 
 ScriptCode = Generator[object, None, "ScriptValue"]
 BUSY = "busy"
@@ -44,6 +45,7 @@ MISSING = None
 FRAME_WORK, LEAST_WORK = 3000, 40  # passes of loops and calls in a frame: of all threads, of each at least
 ORPHAN_BRAKING = 10.0  # [rad/s²] of a move whose thread was killed
 LONGEST_LOOP = 0.5  # [s] that a thread may compute without waiting
+KEPT_PLACES = 1000  # statements of interpreter mode whose places are remembered: functions may be among them
 DEEPEST_CALL = 50
 MOST_THREADS = 64
 HELPERS = (
@@ -83,9 +85,34 @@ class ScriptMachine(ScriptRun):
         self.thread: ScriptThread | None = None
         self._ticks_per_frame = 1 if controller.e_series else 4
         self._ticks = 0
-        names = self._names()
-        exec(compiled.code, names)  # nodes that the compiler makes itself; no text, no builtins
-        self._start(names[MAIN])
+        self._places = {FILE: compiled.places}
+        self._visible = self._names()
+        for code in compiled.code:
+            exec(code, self._visible)  # nodes that the compiler makes itself; no text, no builtins
+        self._start(self._visible[MAIN])
+
+    def statement(self, text: str, number: int) -> Statement:
+        """See `ScriptRun`; the statement sees the program's variables and functions.
+
+        Raises:
+            ScriptError: it does not fit.
+        """
+        known = self.compiled
+        found = compile_script(text, self.c.version, known, f"{FILE}{number}")
+        self.compiled = known._replace(
+            variables=known.variables | found.variables, heads={**known.heads, **found.heads}
+        )
+
+        def begin() -> ScriptCode:
+            self._places[f"{FILE}{number}"] = found.places
+            self._places.pop(f"{FILE}{number - KEPT_PLACES}", None)
+            self._visible.update({f"b_{name}": self._function(name) for name in found.used})
+            for code in found.code:
+                exec(code, self._visible)  # as above
+            made: ScriptCode = self._visible[MAIN](1)
+            return made
+
+        return begin
 
     def _names(self) -> dict[str, Any]:
         """Return all names that the code can see."""
@@ -215,10 +242,8 @@ class ScriptMachine(ScriptRun):
         self.thread, self.fed = thread, False
         try:
             said = next(thread.code)
-            if said is BUSY and self.fed:  # it reads what others send, as fast as they send it
-                thread.busy = 0
-            elif said is BUSY:
-                thread.busy += 1
+            if said is BUSY:
+                thread.busy = 0 if self.fed else thread.busy + 1
                 if thread.busy * self.step_time > LONGEST_LOOP:
                     thread.code.throw(ScriptFault(f"infinite loop: no instruction takes time for {LONGEST_LOOP} s"))
             else:
@@ -242,12 +267,12 @@ class ScriptMachine(ScriptRun):
 
     def place_of(self, trace: TracebackType | None) -> tuple[int, int, str]:
         """Return line, column and word of the innermost place of the text in a traceback."""
-        found = 1
+        found, places = 1, self.compiled.places
         while trace is not None:
-            if trace.tb_frame.f_code.co_filename == FILE:
-                found = trace.tb_lineno
+            own = self._places.get(trace.tb_frame.f_code.co_filename)
+            if own is not None:
+                found, places = trace.tb_lineno, own
             trace = trace.tb_next
-        places = self.compiled.places
         return places[found if 0 < found < len(places) else 0]
 
     @property

@@ -16,7 +16,14 @@ from armwright.errors import InputError
 from armwright.lab.controller import instructed_moves as ur
 from armwright.lab.controller import move_calls as moves
 from armwright.lab.controller.commands import ToolServo
-from armwright.lab.controller.compliant_motions import AxesFreeDrive, DirectTorque, ForceMode, FreeDrive
+from armwright.lab.controller.compliant_motions import (
+    COULOMB_SCALES,
+    VISCOUS_SCALES,
+    AxesFreeDrive,
+    DirectTorque,
+    ForceMode,
+    FreeDrive,
+)
 from armwright.lab.controller.controller_messages import CANNOT_FOLLOW
 from armwright.lab.controller.motions import brake
 from armwright.lab.script.script_arguments import number, numbers, pose_numbers, text, whole
@@ -202,8 +209,9 @@ def _direct_torque(
 ) -> Waiting:
     check_may_move(m)
     wanted = moves.six(numbers(torque, "torque", 6).tolist(), "torque", 1000.0)
-    share = 1.0 if friction is True else 0.0
-    shares = [np.full(6, share) if s is None else numbers(s, "a scale", 6) for s in (viscous, coulomb)]
+    usual = (VISCOUS_SCALES, COULOMB_SCALES) if friction is True else (np.zeros(6), np.zeros(6))
+    given = zip((viscous, coulomb), usual, strict=True)
+    shares = [default if s is None else numbers(s, "a scale", 6) for s, default in given]
     for one in shares:
         if one.min() < 0.0 or one.max() > 1.0:
             raise ScriptFault("value_error: direct_torque: scales of 0 to 1")

@@ -14,6 +14,7 @@ from armwright.lab.script.script_sockets import ScriptSockets
 if TYPE_CHECKING:
     from armwright.lab.controller.controller import Controller
     from armwright.lab.script.script_values import ScriptValue
+    from armwright.lab.script.statement_queue import Statement, StatementQueue
     from armwright.types import Array
 
 T = TypeVar("T")
@@ -26,9 +27,11 @@ class ScriptRun:
 
     Attributes:
         c: the controller. step_time: of a frame [s]. sockets: of the program.
-        budget: passes that are left to the thread in this frame. fed: whether it got something from a socket in it.
+        budget: passes that are left to the thread in this frame.
+        fed: whether the thread has read something that came from outside in this frame: it does not loop for nothing.
         beside: whether it runs beside the program (``sec``): it may neither wait nor move.
         orphan: a motion whose thread was killed in this frame.
+        interpreter: takes statements while the program is in interpreter mode, else None.
         flags, random, force_gain, inertia: what the functions of the same names remember.
     """
 
@@ -44,8 +47,13 @@ class ScriptRun:
         self.force_gain: float | None = None
         self.inertia: Array | None = None
         self.gravity: Array | None = None
+        self.interpreter: StatementQueue | None = None
         self._answers: dict[int, ScriptValue] = {}
         self._requests = self._closed = 0
+
+    def statement(self, text: str, number: int) -> Statement:
+        """Return what carries out a statement that came while the program runs; `number` is for its places."""
+        raise NotImplementedError
 
     def charge(self, value: ScriptValue) -> None:
         """Count the work with a large value."""

@@ -69,8 +69,8 @@ def _history(m: ScriptRun, steps: ScriptValue) -> ScriptValue:
 
 
 def _tool_contact(m: ScriptRun, direction: ScriptValue) -> int:
-    """Return 1 if something pushes against a direction, else 0: how long ago it began is not known here."""
-    return int(m.c.touched(numbers(direction, "direction", 6)[:3]))
+    """Return how many of the controller's steps ago something began to push against a direction, else 0."""
+    return m.c.touched_steps(numbers(direction, "direction", 6)[:3])
 
 
 # --- kinematics -------------------------------------------------------------------------------------------------------
