@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Floods: a socket that is never empty, loops of work with long lists, more than a solver can do."""
+"""Floods: a socket that is never empty, and loops of work with long lists."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from armwright.errors import ArmwrightError
-from armwright.lab.controller.tick_solver import Solver
 from armwright.lab.script.script_sockets import ScriptSockets
-from support.patience import until
 from support.scripts import program, run
 
 READS = """def prog():
@@ -69,13 +66,3 @@ def test_an_item_of_a_long_list_costs_as_little_as_a_number():
     body = "  a = make_list(60000, 0.5, 60000)\n  n = 0\n  while True:\n    a[7] = n\n"
     ran = run(program(body + "    n = n + 1\n    write_output_integer_register(0, n)\n  end\n"), ticks=20)
     assert ran.c.registers.out_ints[0] > 100 * 20
-
-
-def test_a_defect_of_one_job_is_told_and_the_next_one_is_done():
-    solver, told = Solver(), []
-    solver.ask(lambda: 1 // 0, told.append)
-    solver.ask(lambda: "next", told.append)
-    until(lambda: solver.deliver() or len(told) == 2, "both jobs are answered")
-    solver.close()
-    assert isinstance(told[0], ArmwrightError) and "ZeroDivisionError" in str(told[0])
-    assert told[1] == "next"
