@@ -101,8 +101,34 @@ def test_an_arm_that_is_there_has_not_skipped_its_command_however_late_that_is_s
             assert done == [1]
 
 
-def test_a_file_with_anything_else_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import os",
+        "movej([1,2",
+        "movej(__import__('os'))",
+        "movej([1,2,3],a=b)",
+        "movej([1e999,0,0,0,0,0])",
+        "movej([0,0,0,0,0,x])",
+        "movej([0,0,0,0,0,True])",
+        "movej(p[0,0,0,0,0,0])",
+        "movel([0,0,0,0,0,0])",
+        "movej([0,0,0,0,0,0]) movej([0,0,0,0,0,0])",
+        "movej",
+        "movej()",
+        f"movej([{'-' * 9000}1,0,0,0,0,0])",
+        "x" * 9000,
+    ],
+)
+def test_a_file_with_anything_else_is_refused(tmp_path, line):
     file = tmp_path / "moves.txt"
-    file.write_text("movej([0,0,0,0,0,0])\nimport os\n", encoding="utf-8")
+    file.write_text(f"movej([0,0,0,0,0,0])\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 2"):
         read_commands(file)
+
+
+def test_numbers_of_a_file_are_read_as_they_are_written(tmp_path):
+    file = tmp_path / "moves.txt"
+    file.write_text("  movej(q=[.5, -1.57, +2e-1, -0, 3, 1.], a=5, v=1.5) # there\n\n", encoding="utf-8")
+    command = Command("movej(q=[.5, -1.57, +2e-1, -0, 3, 1.], a=5, v=1.5)", (0.5, -1.57, 0.2, 0.0, 3.0, 1.0))
+    assert read_commands(file) == [command]
