@@ -52,7 +52,7 @@ class ExpressionCompiler:
         self.places: list[tuple[int, int, str]] = [(1, 1, "")]  # Python's lines count from 1
         self.calls = CallMatcher(version)
         self.own: set[str] = set()
-        self.depth = 0
+        self.depth = self.loops = 0
         self.program: Routine | None = None
         self.heads: dict[str, FunctionHead] = {}
         self.program_names: set[str] = set()
@@ -200,7 +200,7 @@ class ExpressionCompiler:
         at = node.at
         if at.key == "$":
             said = [(a.at.kind, a.value.value) for a in node.arguments]
-            number = next((min(int(float(n)), LARGEST_WHOLE - 1) for kind, n in said if kind == "number"), 0)
+            number = next((int(min(float(n), LARGEST_WHOLE - 1)) for kind, n in said if kind == "number"), 0)
             text = next((t for kind, t in said if kind == "string"), "")
             return self.helper("label", [self.constant(number, at), self.constant(text, at)], at)
         if at.key == "join":
