@@ -110,7 +110,7 @@ def test_coverage_says_what_lines_need(test, needs):
     text = rapid(f"{go(0)}\nIF {test} THEN\n{go(1)}\n{go(2)}\nENDIF")
     program = aw.read_program(text, "rapid")
     assert program.reading.not_run == ((6, 7, needs),)
-    assert any(note.message == f"lines 6 to 7 did not run; they need {needs}" for note in program.notes)
+    assert any(note.message == f"this and all down to line 7 did not run; they need {needs}" for note in program.notes)
 
 
 def test_coverage_of_krl_and_of_the_other_branch():
