@@ -33,7 +33,8 @@ class DescriptionError(ArmwrightError, ValueError):
 class ProgramError(ArmwrightError, ValueError):
     """A robot program cannot be read, or cannot be run as it stands; the place is in the text.
 
-    `file`, `line` and `column` (from 1; 0 if unknown) and `word` say where, `valid` what would be known or work there.
+    `file`, `line` and `column` (from 1; 0 if unknown) and `word` say where, `valid` what would be known or work there,
+    `words` is the message without them.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class ProgramError(ArmwrightError, ValueError):
     ) -> None:
         """Compose ``file, line 3, column 7, at 'word': message; valid here: …``; the parts stay as attributes."""
         self.file, self.line, self.column, self.word, self.valid = file, line, column, word, valid
+        self.words = message
         places = [
             file,
             f"line {line}" if line else "",

@@ -40,6 +40,9 @@ class Script:
             self.calls.append(self.c.ticks)
             self.left.pop(0)()
 
+    def close(self):
+        self.left.clear()
+
 
 class Run:
     """Joints, TCP poses, speeds of all ticks of a program until the arm rests."""
@@ -102,6 +105,13 @@ def test_a_line_out_of_reach_comes_to_a_protective_stop_within_the_limits(c):
     out = c.target_pose() * np.array([1.0, 1.0, 1.0, 1, 1, 1]) + np.array([-0.8, 0, 0, 0, 0, 0])
     seen = Run(c, partial(ur.movel, c, out, 1.2, 0.5), state=ControllerState.STOPPED)
     assert "out of reach or singular" in c.why and seen.time < 3.0
+
+
+@pytest.mark.parametrize("kind", [ur.movel, ur.movep, ur.optimovel])
+def test_a_line_to_where_no_arm_reaches_is_a_protective_stop_not_an_error(c, kind):
+    far = shifted(c.target_pose(), -9.0)
+    Run(c, partial(kind, c, far, 0.5, 0.5), state=ControllerState.STOPPED)
+    assert "path" in c.why
 
 
 def test_a_joint_move_is_as_fast_as_its_slowest_joint_allows():

@@ -8,7 +8,6 @@ import pytest
 import armwright as aw
 from armwright.errors import InputError
 from armwright.lab import LabError, RobotSample, Stand, connect
-from armwright.lab.controller.script_programs import run_text
 from armwright.lab.mover import Command, move, read_commands, start_pose
 from armwright.lab.stand import HOME
 from support.lab import PORTS, address, wait_for
@@ -66,8 +65,8 @@ def test_the_mover_sends_one_command_after_the_other_and_notices_one_that_was_sk
         move(link, commands, wait=0.9, port=stand.ports["secondary"], told=lambda k, _: done.append(k))
         assert done == [1, 2]
         c = stand.controller
-        with c.lock:  # somebody else moves it: what comes meanwhile is ignored
-            run_text(c, f"movej({(HOME - 0.4).tolist()}, a=0.5, v=0.2)")
+        with c.lock:  # a stop: what comes meanwhile is ignored
+            c.protective_stop("a test")
         with pytest.raises(LabError, match=r"command 1 .* was skipped or not finished"):
             move(link, commands, wait=0.1, patience=0.3, port=stand.ports["secondary"])
         assert c.ignored == 1

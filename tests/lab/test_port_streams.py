@@ -6,22 +6,26 @@ import builtins
 import os
 import struct
 import subprocess
+from types import CodeType
 
 import numpy as np
 import pytest
 
 import armwright as aw
 from armwright.lab.controller.controller import Controller
+from armwright.lab.controller.controller_states import ControllerEvent
 from armwright.lab.controller.port_commands import PORT_COMMANDS
 from armwright.lab.controller.published import values
 from armwright.lab.lab_plant import LabPlant
 from armwright.lab.operator_panel import OperatorPanel
 from armwright.lab.program_store import ProgramStore
+from armwright.lab.script.script_host import ScriptHost
 from armwright.lab.stand import HOME, ScriptConnection
 from armwright.lab.wire import rtde
 from armwright.lab.wire.dashboard import COMMANDS, DashboardConnection
 from armwright.lab.wire.rtde import BrokenStreamError, RtdeConnection
 from armwright.lab.wire.rtde_fields import INPUTS, OUTPUTS
+from support.patience import until
 
 STREAMS = 300  # of each protocol
 MOST_TAKES = 5000  # a guard against a protocol that takes nothing and says that it did
@@ -47,7 +51,13 @@ def untouched(monkeypatch):
     def forbidden(*what, **_):
         raise AssertionError(f"reached with {what!r:.200}")
 
-    for place, name in ((builtins, "eval"), (builtins, "exec"), (os, "system"), (subprocess, "Popen")):
+    def never_text(code, *more):
+        assert isinstance(code, CodeType), f"text is executed: {code!r:.200}"
+        return execute(code, *more)
+
+    execute = builtins.exec
+    monkeypatch.setattr(builtins, "exec", never_text)
+    for place, name in ((builtins, "eval"), (os, "system"), (subprocess, "Popen")):
         monkeypatch.setattr(place, name, forbidden)
 
 
@@ -70,10 +80,11 @@ def mutated(random, messages):
     return bytes(data)
 
 
-def fed(random, talk, data, refusals):
-    """What a protocol answers to a stream that arrives in pieces, until it refuses it."""
+def fed(random, talk, data, refusals, step=lambda: None):
+    """What a protocol answers to a stream that arrives in pieces, until it refuses it; `step` passes time."""
     buffer, out, at = bytearray(), b"", 0
     for _ in range(MOST_TAKES):
+        step()
         try:
             said = talk.take(buffer)
         except refusals:
@@ -96,13 +107,16 @@ LINES += [b"x" * 5000, b"\xff\xfe\n", b"while True:\n", b"((((((((\n", b"[" * 30
 
 
 def test_script_ports(c, untouched):
-    random = np.random.default_rng(1)
+    """Texts are compiled and run as they come, programs replace each other, and the arm stays in one piece."""
+    random, host, said = np.random.default_rng(1), ScriptHost(c), 0
     for _ in range(STREAMS):
-        assert fed(random, ScriptConnection(c), mutated(random, LINES), ValueError) == b""
-        for _ in range(3):
-            c.tick()
-        c.outbox.take()
-    assert np.isfinite(c.plant.live.q).all()
+        assert fed(random, ScriptConnection(c), mutated(random, LINES), ValueError, c.tick) == b""
+        until(lambda: c.tick() or not host._waiting, "its texts are compiled")
+        said += len(c.outbox.take())
+        for event in (ControllerEvent.RELEASE, ControllerEvent.UNLOCK):
+            c.handle(event)
+    assert np.isfinite(c.plant.live.q).all() and said > STREAMS // 2
+    host.close()
     c.solver.close()
 
 

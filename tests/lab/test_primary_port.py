@@ -28,7 +28,7 @@ from armwright.lab.controller.script_programs import run_text
 from armwright.lab.stand import HOME, Stand
 from armwright.lab.wire.arm_parts import NO_TYPE, configuration_part, kinematics_part, robot_model
 from armwright.lab.wire.primary import message, version_message
-from armwright.lab.wire.script_text import ScriptReader
+from armwright.lab.wire.script_stream import ScriptReader
 from armwright.lab.wire.secondary import robot_state
 from support.lab import PORTS, address
 
@@ -293,9 +293,9 @@ def test_commands_of_the_port_do_what_the_panel_does(stand):
     reader = ScriptReader()
 
     def send(line):
-        script = reader.take(bytearray(line.encode() + b"\n"))
-        assert script.command == " ".join(line.split()) and not script.calls
-        return obey_port(c, script.command)
+        command = port_command(reader.take(bytearray(line.encode() + b"\n")))
+        assert command == " ".join(line.split())
+        return obey_port(c, command)
 
     assert send("power off")
     tick(stand, 0.4)
@@ -330,6 +330,24 @@ def test_in_local_control_a_client_is_told_that_the_port_is_read_only(stand):
     assert c.state is ControllerState.READY and not c.moving
     codes = [struct.unpack_from(">i", m.body)[0] for m in stand.heard["primary"].messages()]
     assert codes == [210] * (len(PORT_COMMANDS) + 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds", "code"),
+    [
+        ("protective_stop()", [5, 6, 7, 7], (209, 0, 2)),
+        ("movel(p[10, 0, 0, 0, 0, 0])", [5, 6, 7, 7], (154, 0, 3)),
+        ("movej(p[10, 0, 0, 0, 0, 0])", [7, 7, 10], None),
+    ],
+)
+def test_a_program_that_stops_the_arm_is_told_apart_from_one_with_a_fault(stand, text, kinds, code):
+    """Each error comes once, with the code that clients know; what the arm cannot follow is no fault of the program."""
+    stand.scripts.run(text)
+    tick(stand, 0.1)
+    said = stand.heard["primary"].messages()
+    assert sorted(m.kind for m in said) == kinds
+    assert [struct.unpack_from(">iii", m.body) for m in said if m.kind == 6] == ([] if code is None else [code])
+    assert (stand.controller.safety is SafetyMode.PROTECTIVE_STOP) == (code is not None)
 
 
 def test_a_collision_is_told_with_its_code(stand):

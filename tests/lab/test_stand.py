@@ -119,35 +119,44 @@ def test_the_756_byte_stream_is_whole_under_segmentation(fresh, segment):
     assert np.allclose(rows[-1, 32:38], HOME + 0.4, atol=1e-3)
 
 
-def test_a_move_sent_while_moving_is_ignored(fresh):
+def test_a_move_sent_while_moving_takes_over(fresh):
+    """Every bare line is a program of its own, and a program replaces the one that runs."""
     c = fresh.controller
-    before = c.ignored
     with dial(fresh, "secondary") as script:
         script.sendall(f"movej({(HOME + 0.3).tolist()}, a=1.4, v=0.5)\n".encode())
         wait_for(lambda: c.moving, "the first move begins")
-        script.sendall(f"movej({(HOME - 0.5).tolist()})\n".encode())
-        wait_for(lambda: c.ignored == before + 1, "the second is counted")
-        wait_for(lambda: not c.moving, "the first ends")
-    assert np.allclose(c.plant.live.q, HOME + 0.3, atol=1e-3)
+        script.sendall(f"movej({(HOME - 0.1).tolist()})\n".encode())
+        wait_for(lambda: np.allclose(c.plant.live.q, HOME - 0.1, atol=1e-3), "the second goal is reached")
 
 
-def test_a_program_of_literal_moves_runs_in_order_and_the_rest_is_not_executed(fresh, tmp_path):
+def test_a_program_is_ignored_while_the_arm_may_not_move(fresh):
+    c = fresh.controller
+    with c.lock:
+        before = c.ignored
+        c.protective_stop("a test")
+    with dial(fresh, "secondary") as script:
+        script.sendall(f"movej({(HOME + 0.3).tolist()}, a=1.4, v=0.5)\n".encode())
+        wait_for(lambda: c.ignored == before + 1, "it is counted")
+    assert np.allclose(c.plant.live.q, HOME, atol=1e-3) and not c.moving
+
+
+def test_a_program_with_words_of_python_is_refused_and_runs_nothing(fresh, tmp_path):
     c = fresh.controller
     canary = tmp_path / "canary"
     text = f"""def prog():
-  open("{canary}", "w")
-  __import__("os").system("touch {canary}")
   movej({(HOME + 0.2).tolist()}, a=3, v=1)
-  while True:
-  movel(p[1, 2, 3])
-  movej({(HOME + 0.1).tolist()}, a=3, v=1)
+  open("{canary}", "w")
+  __import__("os")
+end
+def after():
+  set_digital_out(2, True)
 end
 """
     with dial(fresh, "primary") as script:
         script.sendall(text.encode())
-        wait_for(lambda: c.state is ControllerState.PLAYING, "the program runs")
-        wait_for(lambda: c.state is not ControllerState.PLAYING, "it ends")
-    assert not canary.exists()
+        wait_for(lambda: c.registers.digital & 4, "the next program has run")
+    assert not canary.exists() and np.allclose(c.plant.live.q, HOME, atol=1e-3)
+    c.registers.digital = 0
 
 
 @pytest.mark.parametrize("goal", ["[9, 9, 9, 9, 9, 9]", "[0, 0, 0]", "p[5, 5, 5, 0, 0, 0]", "[nan, 0, 0, 0, 0, 0]"])

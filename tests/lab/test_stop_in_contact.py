@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.lab.controller import instructed_moves
 from armwright.lab.controller.controller import Controller
 from armwright.lab.controller.controller_states import ControllerEvent, ControllerState
 from armwright.lab.controller.script_programs import run_text
@@ -48,3 +49,22 @@ def test_the_force_does_not_rise_after_the_stop(compiled, speed):
     c.handle(ControllerEvent.UNLOCK)
     run_for(c, 0.5)
     assert c.state is ControllerState.READY and pressed(c) < at_stop
+
+
+def test_tool_contact_tells_how_many_steps_ago_a_contact_began(compiled):
+    compiled.live.reset(HOME)
+    c = Controller(compiled, e_series=True)
+    down = np.array([0.0, 0.0, -1.0])
+    instructed_moves.speedl(c, [0, 0, -0.02, 0, 0, 0], 0.5, 20.0)
+    began, steps = None, 0
+    while not steps:
+        c.tick()
+        if began is None and pressed(c) > 1.0:
+            began = c.ticks
+        steps = c.touched_steps(down)
+        assert c.state is ControllerState.READY and c.time < 15.0
+    assert began is not None and steps == pytest.approx(c.ticks - began, abs=30)
+    assert steps > 10  # the observer needs its time, and the force its way up
+    assert c.touched_steps(-down) == 0
+    instructed_moves.stopl(c, 2.0)
+    run_for(c, 0.5)

@@ -259,3 +259,12 @@ def test_a_bounce_is_one_touch_and_a_longer_gap_two():
     assert (one.largest, two.largest) == (9.0, 3.0)  # two places of one link at once add up
     assert two.begin == two.end == (512 + 2 * BOUNCE_TICKS) * 0.002
     assert touches_of(report([]), ticks) == []
+
+
+def test_programs_and_remote_control_are_options(tmp_path):
+    (tmp_path / "hello.script").write_text("textmsg(1)\n", encoding="utf-8")
+    with VirtualController(ports="free", e_series=True, programs=str(tmp_path), remote=False) as robot:
+        assert ask(robot, "load hello.script") == "Loading program: hello.script"
+        assert ask(robot, "is in remote control") == "false"
+    with pytest.raises(LabError, match="no folder"):
+        VirtualController(ports="free", programs=str(tmp_path / "missing")).start()

@@ -49,7 +49,7 @@ class ControllerOptions:
     """The controller and what is mounted on its arm."""
 
     world: Annotated[str | None, world_option("What the arm can touch.")] = None
-    series: Annotated[str, typer.Option(help="cb3 (125 Hz, 3.15) or e (500 Hz, 5.11).")] = "cb3"
+    series: Annotated[str, typer.Option(help="cb3 (125 Hz, 3.15), e (500 Hz, 5.11), or arm: that of the arm.")] = "arm"
     software: Annotated[str | None, typer.Option(help="Version to report, such as 5.26.0.")] = None
     payload: Annotated[str | None, payload_option("Load, hung on and told.")] = None
     tcp: Annotated[str | None, typer.Option(help="x,y,z,rx,ry,rz of the TCP at the flange [m, rad].")] = None
@@ -63,19 +63,19 @@ class ControllerOptions:
 
     def stand_options(self, arm: Robot) -> dict[str, Any]:
         """Return them as `Stand` takes them."""
-        from armwright.lab.controller.controller_states import CommandPlace
+        from armwright.lab.wire.arm_parts import is_e_series
 
         load = None if self.payload is None else option_words.payload(self.payload)
         return {
             "world": _world(self.world),
-            "e_series": self.series == "e",
+            "e_series": self.series == "e" or (self.series == "arm" and is_e_series(arm)),
             "software": self.software,
             "payload": None if load is None else (load[0], tuple(load[1])),
             "tcp": tuple(_numbers(self.tcp, "--tcp", 6)) or None,
             "q0": None if self.start is None else option_words.configuration(self.start, arm, "--start"),
             "sensitivity": self.sensitivity,
             "programs": self.programs,
-            "place": CommandPlace.REMOTE if self.remote else CommandPlace.OPEN,
+            "remote": self.remote,
         }
 
 
@@ -143,8 +143,8 @@ def serve(
     from armwright.lab.lab_clock import PRIORITY, real_time
     from armwright.lab.stand import PORTS, Faults, Stand, truth_of
 
-    if controller.series not in ("cb3", "e"):
-        fail(f"--series {controller.series}: must be cb3 or e")
+    if controller.series not in ("cb3", "e", "arm"):
+        fail(f"--series {controller.series}: must be cb3, e or arm")
     check_host(host)
     FORCE_SENSORS.check(sensors.ft_sensor, lambda valid: InputError(f"--ft-sensor {sensors.ft_sensor}: valid: {valid}"))
     arm = reading.load(robot)

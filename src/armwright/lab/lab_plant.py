@@ -154,7 +154,7 @@ def thresholds(robot: Robot) -> Array:
 PLANT_RATE, PLANT_SUBSTEPS = 500, 4
 INVERSE_DAMPING = 1e-4  # of the inverse Jacobian: near a singularity forces and steps stay finite
 POSE_OUT_OF_REACH = np.array([9.0, 0.0, 0.0, 0.0, 0.0, 0.0])  # a pose out of reach
-MOST_LOAD = 10.0  # [kg]
+MOST_LOAD = 10.0  # [kg] that any arm may be told; more if it is rated for more
 
 
 class PublishedState(NamedTuple):
@@ -363,8 +363,9 @@ class LabPlant:
 
     def told(self, mass: float, centre: Array, inertia: Array | None = None) -> None:
         """Tell the controller what it carries; servo and observer believe it. `inertia`: see `load_inertia`."""
-        if not (0.0 <= mass <= MOST_LOAD and np.isfinite(centre).all() and np.abs(centre).max() <= 1.0):
-            raise InputError(f"payload: 0 to {MOST_LOAD:g} kg within 1 m of the flange, got {mass} kg at {centre}")
+        most = max(MOST_LOAD, self.robot.rated_payload or 0.0)
+        if not (0.0 <= mass <= most and np.isfinite(centre).all() and np.abs(centre).max() <= 1.0):
+            raise InputError(f"payload: 0 to {most:g} kg within 1 m of the flange, got {mass} kg at {centre}")
         if inertia is not None and not (np.shape(inertia) == (6,) and np.isfinite(inertia).all()):
             raise InputError(f"payload: six finite numbers Ixx, Iyy, Izz, Ixy, Ixz, Iyz needed, got {inertia}")
         self.load = np.array([mass, *centre])

@@ -69,7 +69,7 @@ class ProgramStore:
         self,
         controller: Controller,
         start: Callable[[str], None],
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         address: tuple[str, int] = EXTERNAL_CONTROL,
     ) -> None:
         """Keep nothing yet.
@@ -83,9 +83,10 @@ class ProgramStore:
         Raises:
             InputError: there is no such folder.
         """
-        if folder is not None and not folder.is_dir():
+        self._folder = None if folder is None else Path(folder)
+        if self._folder is not None and not self._folder.is_dir():
             raise InputError(f"programs: {folder} is no folder")
-        self._c, self._start, self._folder, self._address = controller, start, folder, address
+        self._c, self._start, self._address = controller, start, address
         self.name = ""
         self._program: UrpProgram | str | None = None
         self._reader, self._asker = Solver(), Solver()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,18 +17,19 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.lab.controller.controller import CONTROLLER_TICK, Controller
 from armwright.lab.controller.controller_states import CommandPlace
+from armwright.lab.controller.port_commands import obey_port, port_command, refuses
 from armwright.lab.controller.published import Outputs, realtime_packet, values
-from armwright.lab.controller.script_programs import run_script, run_text
 from armwright.lab.lab_clock import Clock
 from armwright.lab.lab_plant import LabPlant
 from armwright.lab.net import STEPS_PER_TICK, Connection, Network
 from armwright.lab.operator_panel import OperatorPanel
 from armwright.lab.primary_feed import PrimaryFeed
 from armwright.lab.program_store import ProgramStore
+from armwright.lab.script.script_host import ScriptHost
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
 from armwright.lab.wire.interpreter_mode import InterpreterConnection
 from armwright.lab.wire.rtde import RtdeConnection
-from armwright.lab.wire.script_text import ScriptReader
+from armwright.lab.wire.script_stream import ScriptReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,11 +154,17 @@ class ScriptConnection:
         self.segments = Segmentation()
 
     def take(self, buffer: bytearray) -> bytes | None:
-        """Read some lines; obey what is recognised when a text is complete."""
-        before = len(buffer)
-        script = self._reader.take(buffer)
-        if script is not None:
-            run_script(self._controller, script)
+        """Read some lines; a text that is complete is compiled and run."""
+        before, c = len(buffer), self._controller
+        if c.scripts is not None and c.scripts.full:
+            return b""  # later
+        text = self._reader.take(buffer)
+        if text is not None:
+            command = port_command(text)
+            if command is not None:
+                obey_port(c, command)
+            elif c.scripts is not None and not refuses(c):
+                c.scripts.take(text)
         return b"" if len(buffer) < before else None
 
 
@@ -191,8 +197,8 @@ class Stand:
         pace: float = 1.0,
         current_noise: float = 0.0,
         seed: int = 0,
-        programs: Path | None = None,
-        place: CommandPlace = CommandPlace.REMOTE,
+        programs: str | Path | None = None,
+        remote: bool = True,
     ) -> None:
         """Compile everything and open the ports; nothing moves before `start`.
 
@@ -213,13 +219,14 @@ class Stand:
             current_noise: deviation of a published motor current [A].
             seed: of that noise.
             programs: folder of `.script` and `.urp` files that the dashboard loads by name.
-            place: from where the arm is commanded.
+            remote: whether an e-Series says that it is in remote control; it obeys the network either way.
         """
         if not 0.1 <= pace <= MOST_PACE:
             raise InputError(f"lab: pace must be 0.1 to {MOST_PACE:g}, got {pace}")
         start = start_of(robot) if q0 is None else q0
         plant = LabPlant(robot, q0=start, world=world, sensitivity=sensitivity, current_noise=current_noise, seed=seed)
         self.controller = Controller(plant, e_series=e_series, software=software)
+        self.scripts = ScriptHost(self.controller)
         if payload is not None:
             plant.carry(payload[0], np.array(payload[1]))
             plant.told(payload[0], np.array(payload[1]))
@@ -229,9 +236,9 @@ class Stand:
         self.host = host
         self.network = Network(self.controller.lock)
         self._feed = PrimaryFeed(self.controller, self.network)
-        self.store = ProgramStore(self.controller, partial(run_text, self.controller), programs)
+        self.store = ProgramStore(self.controller, self.scripts.take, programs)
         self.panel = OperatorPanel(self.controller, self.store)
-        self.controller.place = place
+        self.controller.place = CommandPlace.REMOTE if remote else CommandPlace.OPEN
         self.sensors: list[Callable[[int, FeltWrench], None]] = []
         self.closers: list[Callable[[], None]] = []
         self.witnesses: list[Callable[[], None]] = []
@@ -271,6 +278,7 @@ class Stand:
         self.clock.stop()
         self.network.close()
         self.controller.solver.close()
+        self.scripts.close()
         self.store.close()
         for close in self.closers:
             close()

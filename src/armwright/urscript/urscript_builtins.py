@@ -149,8 +149,12 @@ BUILTINS: dict[str, Builtin] = {
         pose_inv(p_from) -> pose\ninv(m) -> pose\npose_add(p_1, p_2) -> pose\npose_sub(p_to, p_from) -> pose
         pose_dist(p_from, p_to) -> number\npoint_dist(p_from, p_to) -> number
         interpolate_pose(p_from, p_to, alpha) -> pose\nrpy2rotvec(rpy) -> list\nrotvec2rpy(rotvec) -> list
-        get_inverse_kin(x, qnear=, maxPositionError=, maxOrientationError=, tcp=) -> joints; m, rad
         get_forward_kin(q=, tcp=) -> pose\nstr_cat(op1, op2) -> text\nto_str(val) -> text\nstr_len(str) -> integer""",
+    ),
+    **_rows(
+        "value",
+        "get_inverse_kin(x, qnear=, maxPositionError=, maxOrientationError=, tcp=) -> joints; m, rad",
+        waits=True,
     ),
     "struct": Builtin("struct", "value", (ANY,), since="5.10", returns="struct"),
     **_rows(
@@ -165,12 +169,18 @@ BUILTINS: dict[str, Builtin] = {
         """get_digital_in(n) -> truth\nget_standard_digital_in(n) -> truth\nget_configurable_digital_in(n) -> truth
         get_tool_digital_in(n) -> truth\nget_flag(n) -> truth\nget_euromap_input\nget_digital_out(n) -> truth
         get_standard_digital_out(n) -> truth\nget_configurable_digital_out(n) -> truth
-        get_tool_digital_out(n) -> truth\nis_steady() -> truth\nis_within_safety_limits(pose, qnear=) -> truth
-        read_port_bit\nread_input_boolean_register(address) -> truth\nread_output_boolean_register(address) -> truth
-        get_inverse_kin_has_solution(pose, qnear=, maxPositionError=, maxOrientationError=, tcp=) -> truth
+        get_tool_digital_out(n) -> truth\nis_steady() -> truth\nread_port_bit
+        read_input_boolean_register(address) -> truth\nread_output_boolean_register(address) -> truth
         tool_contact(direction=p[0, 0, 0, 0, 0, 0]) -> steps
         get_robot_soft_power\nget_freedrive_status() -> integer""",
         False,
+    ),
+    **_rows(
+        "cell",
+        """is_within_safety_limits(pose, qnear=) -> truth
+        get_inverse_kin_has_solution(pose, qnear=, maxPositionError=, maxOrientationError=, tcp=) -> truth""",
+        False,
+        waits=True,
     ),
     **_rows(  # a partner that answers is the ordinary case; programs halt without one
         "cell",
@@ -230,7 +240,7 @@ BUILTINS: dict[str, Builtin] = {
         "quiet",
         """stopj(a=2, qa=); rad/s²\nstopl(a=2, aRot="a"); m/s², rad/s²
         popup(s, title="Popup", warning=False, error=False, blocking=False)
-        end_freedrive_mode()\nend_teach_mode()""",
+        interpreter_mode(clearQueueOnEnter=True, clearOnEnd=True)\nend_freedrive_mode()\nend_teach_mode()""",
         waits=True,
     ),
     **_rows(
@@ -247,7 +257,7 @@ BUILTINS: dict[str, Builtin] = {
         force_mode_set_damping(damping)\nforce_mode_set_gain_scaling(scaling)
         rtde_set_watchdog(variable_name, min_frequency, action="pause"); Hz
         assert(expression)\nprotective_stop()\nclear_interpreter()\nend_interpreter_mode()
-        interpreter_mode(clearQueueOnEnter=True, clearOnEnd=True)\nget_last_executed_interpreter\npowerdown""",
+        get_last_executed_interpreter\npowerdown""",
     ),
     **_names(
         "quiet",

@@ -54,6 +54,8 @@ REDUCED_TOOL_SPEED = 0.75  # [m/s], in reduced mode
 SPEED_MARGIN = 1.05  # over the joints' speed limits before the controller stops
 JOINT_SPEED, JOINT_ACCELERATION = 1.05, 1.4  # of URScript's movej
 TOOL_SPEED, TOOL_ACCELERATION = 0.25, 1.2  # of URScript's movel
+NO_FORCE = 8.0  # [N] that an arm which moves freely may seem to feel
+HEEDED = 0.5  # [s] that forces are remembered after a program has asked for contacts
 CONTACT_FORCE = 30.0  # [N] that count as a contact; friction hides less
 STEADY = 0.25  # [s] without motion
 HISTORY = 1000  # steps of the controller whose joints are remembered
@@ -81,6 +83,26 @@ class ScriptProgram(Protocol):
     def tick(self) -> None:
         """Go on by one tick."""
 
+    def close(self) -> None:
+        """Take notice that the controller has dropped it."""
+
+
+class ScriptTaker(Protocol):
+    """What makes programs of texts."""
+
+    @property
+    def full(self) -> bool:
+        """Return whether no further text should come for now."""
+
+    def take(self, text: str) -> None:
+        """Take a whole text; it runs as soon as it has been compiled."""
+
+    def tick(self) -> None:
+        """Go on by one tick."""
+
+    def close(self) -> None:
+        """End everything."""
+
 
 def version_of(software: str | None, e_series: bool) -> tuple[int, int, int, int]:
     """Return the reported version: major, minor, bugfix, build; by default 3.15.8 for CB3 and 5.11.6 for e-Series.
@@ -102,6 +124,12 @@ def version_of(software: str | None, e_series: bool) -> tuple[int, int, int, int
     return numbers[0], numbers[1], numbers[2], numbers[3]
 
 
+def _against(force: Array, direction: Array) -> float:
+    """Return how hard a force (3,) pushes against a direction (3,), or at all if that is zero [N]."""
+    size = float(np.linalg.norm(direction))
+    return -float(force @ direction) / size if size > 0.0 else float(np.linalg.norm(force))
+
+
 class Controller:
     """A UR controller's behaviour.
 
@@ -109,6 +137,7 @@ class Controller:
         plant: the arm. e_series, version, rate: as RTDE reports them. registers: shared with clients.
         state: see `ControllerState`. why: of the last protective stop. reference: of the last tick.
         lock: held by whoever looks at or changes anything; a tick takes it for some ten microseconds.
+        scripts: makes programs of texts, if there is one.
         solver: for what a tick cannot wait for. execution_time: of the tick before this one [ms].
         outbox: what clients of the primary interface are to be told.
         ignored: moves that came while another was under way (004, section 4.4.1). collisions: protective stops so far.
@@ -138,8 +167,10 @@ class Controller:
         self.moving = False
         self.finished: Callable[[], None] | None = None
         self.program: ScriptProgram | None = None
+        self.scripts: ScriptTaker | None = None
         self.solver = Solver()
         self._history, self._kept = np.tile(plant.live.q, (HISTORY, 1)), 0
+        self._forces, self._heeded_until = np.zeros((HISTORY, 3)), 0
         self.ticks = self.publications = self.ignored = self.collisions = 0
         self.steady = self.execution_time = 0.0
         self.ft_offset = np.zeros(6)
@@ -191,7 +222,7 @@ class Controller:
             return False
         before, self.state = self.state, follows
         if event in ENDS_PROGRAM:
-            self.program = None
+            self.drop_program()
             self.solver.forget()
             self.watchdogs.clear()
             if event in HARD:
@@ -205,6 +236,18 @@ class Controller:
         if event is ControllerEvent.ELAPSED and follows is ControllerState.READY and before in AT_REST:
             self.settle()
         return True
+
+    def drop_program(self) -> None:
+        """Forget the program, and tell it so."""
+        program, self.program = self.program, None
+        if program is not None:
+            program.close()
+
+    def program_ended(self, program: ScriptProgram) -> None:
+        """Take notice that a program has ended by itself."""
+        if self.program is program:
+            self.program = None
+            self.handle(ControllerEvent.END)
 
     def press_emergency_stop(self, *, system: bool = False) -> None:
         """Press the robot's emergency stop, or that of the plant; the arm brakes and loses its power."""
@@ -267,6 +310,8 @@ class Controller:
         """Advance by one tick: state, answers, program, motion, safety, arm."""
         self._pass_time()
         self.solver.deliver()
+        if self.scripts is not None:
+            self.scripts.tick()
         if self.program is not None and self.state is ControllerState.PLAYING:
             self.program.tick()
         self._advance()
@@ -287,6 +332,8 @@ class Controller:
         if self.ticks % self.ticks_per_publication == 0:
             self._kept += 1
             self._history[self._kept % HISTORY] = self.plant.live.q
+            heeded = self.ticks < self._heeded_until
+            self._forces[self._kept % HISTORY] = self._felt() if heeded else 0.0
         still = not np.any(np.abs(self.plant.live.qd) > 1e-3) and not self.moving
         self.steady = self.steady + CONTROLLER_TICK if still else 0.0
 
@@ -363,10 +410,24 @@ class Controller:
 
     def touched(self, direction: Array) -> bool:
         """Return whether the observer feels the world push against a direction (3,); any direction, if it is zero."""
-        force = self.plant.look().force[:3] - self.ft_offset[:3]
-        size = float(np.linalg.norm(direction))
-        felt = -float(force @ direction) / size if size > 0.0 else float(np.linalg.norm(force))
-        return felt > CONTACT_FORCE
+        return _against(self._felt(), direction) > CONTACT_FORCE
+
+    def touched_steps(self, direction: Array) -> int:
+        """Return how many of the controller's steps ago a contact against a direction (3,) began; 0 if there is none.
+
+        It began when the push rose out of what is nothing (URScript's tool_contact). Who asks is expected to ask again.
+        """
+        self._heeded_until = self.ticks + round(HEEDED / CONTROLLER_TICK)
+        if not self.touched(direction):
+            return 0
+        steps = 0
+        while steps < HISTORY - 1 and _against(self._forces[(self._kept - steps) % HISTORY], direction) > NO_FORCE:
+            steps += 1
+        return max(1, steps)
+
+    def _felt(self) -> Array:
+        """Return the force (3,) that the observer feels at the TCP [N]."""
+        return np.asarray(self.plant.look().force[:3] - self.ft_offset[:3])
 
     def past(self, steps: int) -> Array:
         """Return the joints (6,) that the arm had `steps` of the controller's steps ago.

@@ -65,8 +65,8 @@ S, E = ControllerState, ControllerEvent
 DURATIONS: dict[ControllerState, float] = {
     S.BOOTING: 0.5,
     S.POWERING: 0.3,
-    S.STARTING: 0.3,
-    S.RELEASING: 0.3,
+    S.STARTING: 0.2,
+    S.RELEASING: 0.2,
     S.STOPPING: 0.2,
     S.UNLOCKING: 0.2,
     S.UNPOWERING: 0.3,

@@ -150,19 +150,19 @@ def _line(c: Controller, pose: Array, rates: tuple[float, float], limits: JointL
 
 def movel(c: Controller, pose: Sequence[float], a: float, v: float, t: float = 0.0, r: float = 0.0) -> None:
     """Move the TCP in a line to a pose (6,); v [m/s], a [m/s²], or t [s] in their place; blend radius r [m]."""
-    _line(c, moves.pose_goal(pose), moves.rates(c, v, a, tool=True), moves.joint_limits(c), _radius("movel", r), t)
+    _line(c, moves.tool_goal(pose), moves.rates(c, v, a, tool=True), moves.joint_limits(c), _radius("movel", r), t)
 
 
 def movep(c: Controller, pose: Sequence[float], a: float, v: float, r: float = 0.0) -> None:
     """Move the TCP in a line to a pose (6,) at an even speed; blend radius r [m]."""
-    _line(c, moves.pose_goal(pose), moves.rates(c, v, a, tool=True), moves.joint_limits(c), _radius("movep", r), 0.0)
+    _line(c, moves.tool_goal(pose), moves.rates(c, v, a, tool=True), moves.joint_limits(c), _radius("movep", r), 0.0)
 
 
 def optimovel(c: Controller, pose: Sequence[float], a: float, v: float, r: float = 0.0) -> None:
     """Move the TCP in a line to a pose (6,) at shares a and v, in (0, 1], of what the joints can do."""
     a, v = _share("optimovel: a", a), _share("optimovel: v", v)
     limits = JointLimits(v * c.most_speed, a * c.most_acceleration)
-    _line(c, moves.pose_goal(pose), UNLIMITED_TOOL, limits, _radius("optimovel", r), 0.0)
+    _line(c, moves.tool_goal(pose), UNLIMITED_TOOL, limits, _radius("optimovel", r), 0.0)
 
 
 def movec(
@@ -174,7 +174,7 @@ def movec(
     """
     if mode not in (0, 1):
         raise InputError(f"movec: mode 0 or 1, got {mode}")
-    over, goal, radius = moves.pose_goal(via), moves.pose_goal(pose), _radius("movec", r)
+    over, goal, radius = moves.tool_goal(via), moves.tool_goal(pose), _radius("movec", r)
     rates = moves.rates(c, v, a, tool=True)
 
     def make(at: Reference) -> PathMove:

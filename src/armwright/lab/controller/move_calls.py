@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 LARGEST_POSITION = 3.0  # [m]: positions beyond are refused without a search
+FARTHEST_POSITION = 1000.0  # [m, rad] of what counts as a pose at all
 MOST_ANGLE = 4.0 * np.pi
 LEAST_WAY = 1e-6  # [m] between two points of a course
 OPPOSITE_LEGS_COSINE = -0.985  # cosine between two legs of a course that are nearly opposite: no arc fits
@@ -56,6 +57,11 @@ def pose_goal(goal: Sequence[float]) -> Array:
     if np.abs(pose[:3]).max() > LARGEST_POSITION:
         raise InputError(f"pose: no arm reaches {np.round(pose[:3], 3).tolist()}")
     return pose
+
+
+def tool_goal(goal: Sequence[float]) -> Array:
+    """Return a TCP pose at the end of a way of the tool, within reach or not: the arm goes as far as it can."""
+    return six(goal, "pose", FARTHEST_POSITION)
 
 
 def joint_goal(c: Controller, goal: Sequence[float]) -> Array:

@@ -46,6 +46,9 @@ class Dispatcher(Desk):
         self._executing, self._seen = False, 0
         self.missing: set[int] = set()
 
+    def close(self) -> None:
+        """End; there is nothing to tidy up."""
+
     def tick(self) -> None:
         """Look at the command register once."""
         command = self.integer(0)

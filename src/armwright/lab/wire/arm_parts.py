@@ -36,6 +36,12 @@ def robot_model(robot: Robot) -> str:
     return model if model in ROBOT_TYPES else robot.name
 
 
+def is_e_series(robot: Robot) -> bool:
+    """Return whether an arm has a control box of the e-Series: UR3e … UR16e, and the later UR15, UR20 and UR30."""
+    name = robot.name.lower()
+    return re.match(r"ur\d{1,2}e(?![a-z])", name) is not None or robot_model(robot) in ("UR15", "UR20", "UR30")
+
+
 def dh_columns(robot: Robot) -> Array:
     """Return theta, d, a, alpha (4, 6) [rad, m]; NaN for an arm that has no such table."""
     try:

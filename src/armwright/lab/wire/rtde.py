@@ -12,7 +12,6 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 from armwright.errors import ArmwrightError
@@ -52,10 +51,17 @@ class Recipe:
     def _counts(self) -> tuple[int, ...]:
         return tuple(SIZES[kind][1] for kind in self.kinds)
 
+    @cached_property
+    def _vectors(self) -> tuple[int, ...]:
+        """Places of the vectors, from the last to the first."""
+        return tuple(k for k in reversed(range(len(self.kinds))) if self._counts[k] > 1)
+
     def pack(self, values: Mapping[str, Any]) -> bytes:
         """Return the bytes of the values: numbers, or sequences of them for vectors."""
-        parts = (values[n] if c > 1 else (values[n],) for n, c in zip(self.names, self._counts, strict=True))
-        return self.codes.pack(*chain.from_iterable(parts))
+        flat = list(map(values.__getitem__, self.names))
+        for k in self._vectors:
+            flat[k : k + 1] = flat[k]
+        return self.codes.pack(*flat)
 
     def unpack(self, payload: bytes) -> dict[str, Any]:
         """Return values by name; vectors are tuples."""

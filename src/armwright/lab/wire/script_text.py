@@ -4,7 +4,7 @@
     call     = name "(" [argument {"," argument}] ")"
     argument = [name "="] (number | "[" numbers "]" | "p[" numbers "]" | True | False | "text")
 
-`ScriptReader` reads texts out of a byte stream, some lines at a time, and keeps only the calls; `parse` reads one text.
+`parse` reads one text. Programs that arrive on the ports are run by `lab/script`, not by this.
 """
 
 from __future__ import annotations
@@ -14,15 +14,11 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from armwright.lab.controller.port_commands import port_command
-from armwright.lab.wire.text_lines import first_line
-
 MOST_TEXT = 1 << 20  # bytes of a program
 MOST_HEAD = 4096  # characters of a program in which ur_rtde's name and register offsets are looked for
 MOST_SCRIPT_LINE = 4096  # bytes
 MOST_CALLS = 1000
 MOST_ARGUMENTS, MOST_NUMBERS = 8, 8  # of a call; of a list: no call that is obeyed has more than six
-LINES_AT_ONCE, BYTES_AT_ONCE = 16, 512  # of a program that are read in one step: 0.1 ms
 MOVES = ("movej", "movel", "movep", "speedj", "speedl", "servoj", "stopj", "stopl")
 SETTINGS = ("set_tcp", "set_payload", "set_digital_out", "set_standard_digital_out")
 MARKER = "# inject move path"
@@ -35,7 +31,6 @@ _TOKEN = re.compile(
     r"|(?P<flag>True|False)|\"(?P<text>[^\"]{0,500})\")\s*(?:,|$)",
     re.ASCII,
 )
-_BEGIN = re.compile(r"\s*(def|sec)\s")
 _OFFSET = re.compile(r"reg_offset_(int|float) *= *(?:#[^\n]{0,80}\n)? *(\d{1,2})", re.ASCII)  # the number may follow
 
 
@@ -169,43 +164,3 @@ def parse(text: str) -> Script:
     for line in text.split("\n"):
         draft.add(line)
     return draft.whole()
-
-
-class ScriptReader:
-    """Reads texts out of a byte stream: a program from ``def`` to ``end``, or a line.
-
-    A text above `MOST_TEXT` or a line above `MOST_SCRIPT_LINE` ends the connection.
-    """
-
-    def __init__(self) -> None:
-        self._program: _Draft | None = None
-
-    def take(self, buffer: bytearray) -> Script | None:
-        """Take some lines off a buffer, one text at most; return it if it is complete now.
-
-        Raises:
-            ValueError: a text or line that is too long.
-        """
-        enough = len(buffer) - BYTES_AT_ONCE
-        for _ in range(LINES_AT_ONCE):
-            line = first_line(buffer, MOST_SCRIPT_LINE)
-            if line is None:
-                return None
-            if self._program is None:
-                if not _BEGIN.match(line):
-                    command = port_command(line)
-                    if command is not None:
-                        return Script(False, 0, 0, (), (), command)
-                    if line.strip():
-                        return parse(line)
-                    continue
-                self._program = _Draft()
-            self._program.add(line)
-            if self._program.size > MOST_TEXT:
-                raise ValueError(f"a program of more than {MOST_TEXT} bytes")
-            if line.rstrip() == "end":
-                whole, self._program = self._program.whole(), None
-                return whole
-            if len(buffer) <= enough:
-                return None
-        return None

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods of lists: ``length``, ``append``, ``pop``, ``insert``, ``remove``, ``extend``, ``slice`` and more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from armwright.lab.script.script_faults import ScriptFault
+from armwright.lab.script.script_values import (
+    CONTAINERS,
+    LISTS,
+    MOST_ITEMS,
+    Rows,
+    ScriptValue,
+    check_size,
+    kind_of,
+    own,
+    place_of,
+)
+
+
+def _fits(base: list[ScriptValue], value: ScriptValue) -> None:
+    if len(base) >= MOST_ITEMS:
+        raise ScriptFault(f"out of memory: a list of more than {MOST_ITEMS} items")
+    if (value.__class__ in CONTAINERS) != (base.__class__ is Rows) or value is None:
+        raise ScriptFault(f"type_error: a {kind_of(value)} does not go into this list")
+
+
+def _append(base: list[ScriptValue], value: ScriptValue) -> None:
+    _fits(base, value)
+    base.append(value)
+    if base.__class__ is Rows:
+        check_size(base)
+
+
+def _insert(base: list[ScriptValue], index: ScriptValue, value: ScriptValue) -> None:
+    _fits(base, value)
+    base.insert(len(base) if index == len(base) else place_of(base, index), value)
+    if base.__class__ is Rows:
+        check_size(base)
+
+
+def _extend(base: list[ScriptValue], more: ScriptValue) -> None:
+    if more.__class__ is not base.__class__ or len(base) + len(more) > MOST_ITEMS:
+        raise ScriptFault("only a list of the same kind goes behind a list, as far as there is room")
+    base.extend(more)
+    if base.__class__ is Rows:
+        check_size(base)
+
+
+def _pop(base: list[ScriptValue]) -> ScriptValue:
+    if not base:
+        raise ScriptFault("index_error: nothing is left in this list")
+    return base.pop()
+
+
+def _remove(base: list[ScriptValue], index: ScriptValue) -> None:
+    del base[place_of(base, index)]
+
+
+def _slice(base: list[ScriptValue], begin: ScriptValue, end: ScriptValue) -> ScriptValue:
+    for index in (begin, end):
+        if index.__class__ is not int or not 0 <= index <= len(base):
+            raise ScriptFault(f"index_error: a slice from 0 to {len(base)}")
+    return own(base.__class__(base[begin:end]))
+
+
+METHODS: dict[str, tuple[int, Callable[..., ScriptValue]]] = {
+    "length": (0, len),
+    "append": (1, _append),
+    "insert": (2, _insert),
+    "extend": (1, _extend),
+    "pop": (0, _pop),
+    "remove": (1, _remove),
+    "clear": (0, lambda base: base.clear()),
+    "slice": (2, _slice),
+    "capacity": (0, lambda base: MOST_ITEMS),
+    "excess_capacity": (0, lambda base: MOST_ITEMS - len(base)),
+}
+
+
+def call_method(name: str, base: ScriptValue, arguments: tuple[ScriptValue, ...]) -> ScriptValue:
+    """Return what ``base.name(arguments)`` gives."""
+    if base.__class__ not in LISTS:
+        raise ScriptFault(f"type_error: a {kind_of(base)} has no method {name!r}")
+    row = METHODS.get(name)
+    if row is None:
+        raise ScriptFault(f"a list has no method {name!r}")
+    if len(arguments) != row[0]:
+        raise ScriptFault(f"{name} takes {row[0]} arguments, not {len(arguments)}")
+    return row[1](base, *arguments)
