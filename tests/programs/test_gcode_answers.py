@@ -473,17 +473,3 @@ def test_too_many_moves_are_told_once(monkeypatch):
     with pytest.raises(aw.ProgramError, match=r"more than 20 moves; valid") as caught:
         read("G1 X1\n" + "\n".join(f"X{k}" for k in range(2, 60)))
     assert caught.value.line == 22
-
-
-def test_a_branch_that_ran_in_another_call_did_run():
-    text = "o<f> sub\no1 if [#1 GT 1]\nG1 X1\no1 else\nG1 X2\no1 endif\no2 if [#1 GT 9]\nG1 X9\no2 endif\n"
-    text += "o<f> endsub\nG21 G90 F100\nG1 X0 Y0 Z0\no<f> call [1]\no<f> call [2]\nM2\n"
-    program = aw.read_program(text, "g-code")
-    assert [round(1e3 * move.target.T[0, 3]) for move in program.moves] == [0, 2, 1]
-    assert program.reading.not_run == ((8, 8, "line 7 to hold"),)
-    assert "did not run; it needs line 7 to hold" in [note.message for note in program.notes]
-
-
-def test_a_radius_that_is_too_small_is_told_in_millimetres():
-    with pytest.raises(aw.errors.ProgramError, match=r"no circle of radius 10 mm .* half the way, 15 mm"):
-        aw.read_program("G21 G90 F100\nG1 X0 Y0 Z0\nG2 X30 Y0 R10\n", "g-code")

@@ -128,6 +128,8 @@ class TreeValues:
 
     def copy(self, value: Value) -> Value:
         """Return a value that shares nothing with `value`; one that grew without bounds is refused."""
+        if isinstance(value, str) and len(value) > MOST_PARTS:  # a text may double itself in a loop
+            raise ValueTrouble(f"a text of more than {MOST_PARTS} characters", "shorter texts")
         if not isinstance(value, list | RecordValue):
             return value
         parts = parts_in(value)
