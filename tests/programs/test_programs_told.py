@@ -55,17 +55,10 @@ def test_a_name_that_no_file_has_is_told_with_what_says_it():
     )
 
 
-DOUBLED = {
-    "urscript": 'def m():\n  s = "a"\n  i = 0\n  while i < 60:\n    s = str_cat(s, s)\n    i = i + 1\n  end\nend\n',
-    "rapid": 'MODULE m\nPROC main()\nVAR string s := "a";\nFOR i FROM 1 TO 60 DO\ns := s + s;\nENDFOR\n'
-    "ENDPROC\nENDMODULE\n",
-}
-
-
-@pytest.mark.parametrize("language", sorted(DOUBLED))
-def test_a_text_that_doubles_itself_ends(language):
-    with pytest.raises(ProgramError, match="a text (of more than 100000 characters|without end)"):
-        aw.read_program(DOUBLED[language], language)
+def test_a_text_that_doubles_itself_ends():
+    text = 'def m():\n  s = "a"\n  i = 0\n  while i < 60:\n    s = str_cat(s, s)\n    i = i + 1\n  end\nend\n'
+    with pytest.raises(ProgramError, match="a text of more than 100000 characters"):
+        aw.read_program(text, "urscript")
 
 
 def test_texts_saved_as_utf_16_are_read(tmp_path):

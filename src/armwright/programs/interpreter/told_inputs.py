@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from armwright.programs.interpreter.program_values import Value
 
 
-class ToldInputs(dict[str, Any]):
+class ToldInputs(dict[str, Value]):
     """Values of inputs by name; a list is used up reading by reading. `unasked` are names that nothing looked for."""
 
-    def __init__(self, told: Mapping[str, Any], *, lower: bool = True) -> None:
+    def __init__(self, told: Mapping[str, Value], *, lower: bool = True) -> None:
         """Take over what is told; names without capitals where the language knows none."""
         self._names = {name.strip().lower() if lower else name: name for name in told}
         self._asked: set[str] = set()
@@ -22,12 +23,12 @@ class ToldInputs(dict[str, Any]):
         self._asked.add(str(key))
         return super().__contains__(key)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: Value = None) -> Value:
         """Return what is told about an input."""
         self._asked.add(key)
         return super().get(key, default)
 
-    def pop(self, key: str, default: Any = None) -> Any:
+    def pop(self, key: str, default: Value = None) -> Value:
         """Forget an input: what is waited for has its value from there on."""
         self._asked.add(key)
         return super().pop(key, default)

@@ -267,7 +267,7 @@ def speed_of(data: RecordValue) -> Speed:
     return ToolRate(v / MM, None if w == UNUSED or w == 0.0 else w * DEG)
 
 
-def seam_of(value: list[Any]) -> Value:
+def seam_of(value: list[Value]) -> Value:
     """Return welddata as far as moves depend on them: ``[weld_speed, org_weld_speed, arc, arc]``.
 
     Older controllers leave out parts that their configuration does not have: which is which is not known.
