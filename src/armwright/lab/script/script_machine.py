@@ -50,7 +50,7 @@ DEEPEST_CALL = 50
 MOST_THREADS = 64
 HELPERS = (
     "add subtract multiply divide remainder negative positive exclusive equal less more at_most at_least truth "
-    "item set_item part set_part pose_value list_of"
+    "item set_item fitted part set_part pose_value list_of"
 )
 OWN_HELPERS = ("spent", "entered", "run", "kill", "join", "label", "own", "struct", "method", "refused")
 
@@ -117,6 +117,7 @@ class ScriptMachine(ScriptRun):
     def _names(self) -> dict[str, Any]:
         """Return all names that the code can see."""
         names: dict[str, Any] = {"__builtins__": {}, "h_busy": BUSY, "h_missing": MISSING, "h_halt": ScriptHalt}
+        names["h_unset"] = NameError
         names |= {f"h_{name}": getattr(values, name) for name in HELPERS.split()}
         names |= {f"h_{name}": getattr(self, name) for name in OWN_HELPERS}
         return names | {f"b_{name}": self._function(name) for name in self.compiled.used}
