@@ -23,7 +23,7 @@ from armwright.errors import ArmwrightWarning, InputError
 from armwright.robot.load import load
 
 WRITTEN = re.compile(r"(FILE(\.\w+)?|FOLDER)(\|(FILE(\.\w+)?|FOLDER))*")
-JOINTS = re.compile(r"(U,V\[,W\]c\|)?(X,Y,Z\|)?A,B,…\[deg\]")
+JOINTS = re.compile(r"(home\|)?(U,V\[,W\]c\|)?(X,Y,Z\|)?A,B,…\[deg\]")
 SYNTAX = {  # the words of docs/conventions.md: what help must show for them
     "--robot": re.compile("ROBOT"),
     "--world": re.compile("WORLD"),

@@ -466,10 +466,12 @@ def test_messages_for_the_operator_move_nothing():
         read("G1 X1\nMSX 5")
 
 
-def test_too_many_moves_are_told_once(monkeypatch):
-    monkeypatch.setattr("armwright.programs.languages.program_draft.MAX_MOVES", 20)
-    monkeypatch.setattr("armwright.programs.languages.gcode_quick.MAX_MOVES", 20)
-    monkeypatch.setattr("armwright.programs.languages.gcode.MAX_MOVES", 20)
-    with pytest.raises(aw.ProgramError, match=r"more than 20 moves; valid") as caught:
-        read("G1 X1\n" + "\n".join(f"X{k}" for k in range(2, 60)))
-    assert caught.value.line == 22
+def test_too_many_moves_are_told_once_and_how_to_have_more():
+    text = "G1 X1 F100\n" + "\n".join(f"X{k}" for k in range(2, 60))
+    with pytest.raises(aw.ProgramError, match=r"more than 20 moves; valid here: .*--most-moves") as caught:
+        read(text, most_moves=20)
+    assert caught.value.line == 22 and "in the way" not in str(caught.value)
+    assert len(read(text, most_moves=60).moves) == 60
+    for bad in (0, True, 2.0, 10**9):
+        with pytest.raises(aw.InputError, match="most_moves: expected a whole number"):
+            read(text, most_moves=bad)

@@ -295,3 +295,62 @@ def test_variables_of_the_controller_are_no_misspelt_ones(name):
 def test_misspelt_variables_of_the_controller_are_refused():
     with pytest.raises(aw.ProgramError, match="OV_PRO"):
         aw.read_program(src(f"$OV_PTO=50\n{x('1')}"), "krl")
+
+
+TRAPPED = f"""DEF prog()
+DECL INT given
+INTERRUPT DECL 3 WHEN $IN[1]==TRUE DO seen(given)
+INTERRUPT ON 3
+$VEL.CP=0.1
+given=1
+PTP {P}
+n=2
+IF n==2 THEN
+{x("1")}ENDIF
+%s
+END
+DEF seen(g:OUT)
+g=5
+inner()
+END
+DEF inner()
+n=7
+flag=TRUE
+$OUT[1]=TRUE
+END
+"""
+TRAP_DATA = "DEFDAT prog\nDECL INT n=1\nDECL INT m=3\nDECL BOOL flag=FALSE\nENDDAT\n"
+
+
+@pytest.mark.parametrize(
+    "words, known, gaps",
+    [
+        (x("n"), [1], 1),  # set two calls inside the interrupt's routine
+        (x("given"), [1], 1),  # given to it
+        (x("m"), [1, 3], 0),
+        ("WAIT FOR flag\nIF flag THEN\n" + x("4") + "ENDIF", [1, 4], 0),  # what is waited for has come
+        ("IF flag THEN\n" + x("4") + "ENDIF", [1], 0),
+    ],
+)
+def test_what_an_interrupt_sets_is_known_in_no_move(tmp_path, words, known, gaps):
+    (tmp_path / "prog.src").write_text(TRAPPED % words, encoding="utf-8")
+    (tmp_path / "prog.dat").write_text(TRAP_DATA, encoding="utf-8")
+    program = aw.read_program(tmp_path / "prog.src")
+    assert shifts(program) == known and len(program.reading.gaps) == gaps
+    assert all("interrupt seen" in gap.reason for gap in program.reading.gaps)
+    told = aw.read_program(tmp_path / "prog.src", inputs={"n": 6, "given": 6})
+    assert len(told.reading.gaps) == 0
+
+
+def test_interrupts_without_a_routine_change_nothing():
+    body = "INTERRUPT DECL 2 WHEN $IN[1] DO BRAKE\nINTERRUPT ON 2\nINTERRUPT OFF\n"
+    body += "GLOBAL INTERRUPT DECL 4 WHEN $IN[2] DO gone()\n"
+    program = aw.read_program(src("i=2\n" + x("1") + body + x("2")), "krl")
+    assert shifts(program) == [1, 2] and not program.reading.gaps
+
+
+def test_moves_of_loops_in_a_short_text_are_bounded_until_the_user_says_how_many():
+    text = f"DEF a()\nDECL INT i\n$VEL.CP=0.1\nPTP {P}\nFOR i=1 TO 5200\nLIN_REL {{X 0.01}}\nENDFOR\nEND\n"
+    with pytest.raises(aw.ProgramError, match=r"more than 50\d0 moves.*--most-moves"):
+        aw.read_program(text, "krl")
+    assert len(aw.read_program(text, "krl", most_moves=5201).moves) == 5201

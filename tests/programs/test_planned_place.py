@@ -104,3 +104,41 @@ def test_the_command_and_run_program_know_their_arm(tmp_path, capsys):
     assert run_program(aw.load("kr6r900"), path, floor=None).program.reading.whole
     assert main(["run", "program", str(path), "--robot", "kr6r900-2", "--floor", "none", "--json"]) in (0, 3)
     assert '"gaps": []' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("degrees", [DEGREES, [60.0, -100.0, 120.0, 150.0, -35.0, 40.0]])
+def test_forward_and_inverse_by_the_arm_that_is_named(kuka, degrees):
+    """Back to the axes from which the place was made, by its status; in $BASE and with $TOOL."""
+    axes = ",".join(f"A{i} {angle:g}" for i, angle in enumerate(degrees, 1))
+    words = f"E6AXIS a,back\nE6POS p\nINT err\na={{{axes}}}\np=FORWARD(a,err)\nLIN p\nback=INVERSE(p,a,err)\n"
+    words += "back.A1=back.A1+err\nPTP back\n"
+    text = krl(words).replace("FRAME f\n", "")
+    text = text.replace("E6AXIS a,back\nE6POS p\nINT err\n", "").replace(
+        "DEF a()\n", "DEF a()\nE6AXIS a,back\nE6POS p\nINT err\n"
+    )
+    program = aw.read_program(text, "krl", robot=kuka)
+    line, joint = program.moves
+    np.testing.assert_allclose(line.T_base_frame @ line.target.T, place(kuka, degrees), atol=1e-9)
+    np.testing.assert_allclose(np.degrees(joint.target.q), degrees, atol=1e-6)
+    unarmed = aw.read_program(text, "krl").reading
+    assert unarmed.known == 0 and all("--robot" in gap.reason for gap in unarmed.gaps)
+    far = text.replace("back=INVERSE", "p.X=9000\nback=INVERSE").replace(
+        "PTP back", "IF err<>0 THEN\nLIN {Z 500}\nENDIF"
+    )
+    assert len(aw.read_program(far, "krl", robot=kuka).moves) == 2  # the error that INVERSE tells is not 0
+
+
+@pytest.mark.parametrize("name", ["irb140", "irb1200"])
+def test_calc_rob_t_and_calc_joint_t_by_the_arm_that_is_named(name):
+    robot = aw.load(name)
+    words = "here := CalcRobT(j, t \\WObj:=w); MoveL here, v100, fine, t \\WObj:=w; "
+    words += "MoveAbsJ CalcJointT(here, t \\WObj:=w), v100, fine, t;"
+    program = aw.read_program(RAPID % words, "rapid", robot=robot)
+    line, joint = program.moves
+    degrees = [10, -20, 30, 5, 40, -20]
+    np.testing.assert_allclose(line.T_base_frame @ line.target.T, place(robot, degrees), atol=1e-9)
+    np.testing.assert_allclose(np.degrees(joint.target.q), degrees, atol=1e-6)
+    reading = aw.read_program(RAPID % words, "rapid").reading
+    assert reading.known == 0 and all("--robot" in gap.reason for gap in reading.gaps)
+    far = RAPID % words.replace("MoveAbsJ", "here.trans.x := 9000; MoveAbsJ")
+    assert "reaches the target" in aw.read_program(far, "rapid", robot=robot).reading.gaps[0].reason

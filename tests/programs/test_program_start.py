@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.errors import ProgramError
+from armwright.errors import NotSupportedError, ProgramError
 from armwright.kinematics import fk, jacobian
 from armwright.kinematics.extent import weights
 from armwright.programs import (
@@ -20,6 +21,7 @@ from armwright.programs import (
     Pose,
     Program,
     ToolRate,
+    home_posture,
     plan_program,
     read_program,
     run_program,
@@ -96,7 +98,7 @@ def test_a_first_place_without_orientation(ur5):
 
 def test_a_first_target_out_of_reach_is_refused(ur5):
     far = to(shifted(fk(ur5, HOME), -2.0, 0.0, 0.0), line=3)
-    with pytest.raises(ProgramError, match=r"line 3.*out of reach of 'ur5': the closest approach misses it by"):
+    with pytest.raises(ProgramError, match=r"line 3.*out of reach of 'ur5': its flange would be"):
         plan_program(ur5, Program((far, joints(HOME))))
     with pytest.raises(ProgramError, match=r"line 6.*nothing to check.*--start"):
         plan_program(ur5, Program((joints(HOME, line=6),)))
@@ -112,3 +114,27 @@ def test_a_plan_begins_at_the_first_target_that_leaves_nothing_open():
     assert plan.T_base_tool[0, :3, 3] == pytest.approx([0.47, -0.09, 0.3], abs=1e-9)
     assert [move.length > 0.0 for move in plan.moves if program.moves[move.move].kind == "line"][-2:] == [True, True]
     assert any("names no whole target" in note.message for note in plan.notes)
+
+
+@pytest.mark.parametrize("name", ["ur5", "irb140", "kr6r900", "kr70r2100", "panda"])
+def test_home_is_a_posture_from_which_every_way_is_open(name):
+    """In front of the base, the tool pointing down, away from limits and from singular postures; always the same."""
+    robot = aw.load(name)
+    q = home_posture(robot)
+    T = fk(robot, q)
+    np.testing.assert_allclose(T[:3, :3], np.diag([1.0, -1.0, -1.0]), atol=1e-6)
+    assert T[0, 3] > 0.2 and abs(T[1, 3]) < 1e-6 and T[2, 3] > 0.2
+    assert ((q >= robot.lower) & (q <= robot.upper)).all()
+    postures = np.random.default_rng(0).uniform(-np.pi, np.pi, (300, robot.n))
+    assert least(robot, q) > np.median(least(robot, postures))
+    np.testing.assert_array_equal(home_posture(aw.load(name)), q)
+    down = T.copy()
+    down[2, 3] -= 0.05
+    plan = plan_program(robot, Program((to(down),)), start_q=q)
+    assert plan.moves[0].length == pytest.approx(0.05)
+
+
+def test_an_arm_that_has_no_such_home_is_told(ur5):
+    arm = replace(ur5, joints=tuple(replace(j, limits=replace(j.limits, lower=-0.01, upper=0.01)) for j in ur5.joints))
+    with pytest.raises(NotSupportedError, match="say where it begins by its joints"):
+        home_posture(arm)

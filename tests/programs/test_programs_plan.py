@@ -23,6 +23,7 @@ from armwright.programs import (
     ToolRate,
     plan_program,
     read_program,
+    write_program,
 )
 from support.moves import HOME, joints, run, shifted, to, tool_speed
 
@@ -138,6 +139,33 @@ def test_turning_back_is_a_stop(ur5):
     sharp = run(ur5, to(shifted(T, 0, 0, 0.1), blend=Distance(0.03)), to(shifted(T, 0, 0.04, 0.0)))  # 158°
     assert np.count_nonzero(sharp.route.stops) == 2
     assert tool_speed(sharp, np.linspace(0.0, sharp.duration, 4001))[0].max() <= 0.2 * (1 + 2e-3)
+
+
+SQUARE = "G1 X{b} Y{c} F600\nG1 Y{d}\nG1 X{a}\nG0 Z{f}\nG1 Z{e} F100\n"
+
+
+@pytest.mark.parametrize("words", ["G64", "G64 P0"])
+def test_g64_without_a_tolerance_stops_at_corners_and_says_how_many(ur5, words):
+    """As with G61 then, to the same places, in the same time; tangents are passed."""
+    x, y, z = fk(ur5, HOME)[:3, 3] * 1e3
+    places = {"a": x, "b": x + 50, "c": y, "d": y + 50, "e": z, "f": z + 30}
+    text = f"G21 G90 {{}}\nG0 X{x} Y{y} Z{z}\nG1 X{x + 20} F600\n" + SQUARE.format(**places)
+    text += (
+        f"G2 X{x + 20} Y{y + 50} I10 J0 F300\nG1 X{x + 20} Y{y}\n"  # a half circle that a line leaves without a corner
+    )
+    passing = read_program(text.format(words), "g-code")
+    plan = plan_program(ur5, passing, start_q=HOME)
+    stopping = plan_program(ur5, read_program(text.format("G61"), "g-code"), start_q=HOME)
+    told = [note for note in plan.notes if "G64 without P" in note.message]
+    if words == "G64":
+        assert [(note.line, "at 5 corners" in note.message) for note in told] == [(4, True)]
+        assert plan.duration < stopping.duration  # two tangents
+        assert plan.route.stops.sum() == stopping.route.stops.sum() - 2
+        written = read_program(write_program(passing, "g-code"), "g-code")
+        assert [move.blend for move in written.moves] == [move.blend for move in passing.moves]
+    else:
+        assert not told and plan.duration == pytest.approx(stopping.duration)
+    np.testing.assert_allclose(plan.q[-1], stopping.q[-1], atol=1e-9)
 
 
 def test_splines_and_jerk(ur5):

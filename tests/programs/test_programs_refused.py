@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a planner refuses, or changes with a note: each with its message."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +34,31 @@ def test_out_of_reach(ur5):
         run(ur5, far)
     assert info.value.line == 7
     with pytest.raises(ProgramError, match=r"line 3.*out of reach of 'ur5': the closest approach misses it"):
-        run(ur5, Move("joint", Pose(shifted(T, -2, 0, 0), name="p1"), Fraction(1.0), line=3))
+        run(ur5, Move("joint", Pose(shifted(T, -0.3, 0, 0), name="p1"), Fraction(1.0), line=3))
+
+
+@pytest.mark.parametrize("start", [HOME, None])
+def test_far_beyond_the_arm_is_told_in_metres_and_near_it_in_angles_of_its_ranges(ur5, start):
+    """How far a place is from the base, and how far the flange comes, tool and base of the move counted in."""
+    T = fk(ur5, HOME)
+    far, tool = shifted(T, -2, 0, 0), np.eye(4)
+    tool[2, 3] = 0.5
+    program = Program((Move("joint", Pose(far), Fraction(1.0), T_flange_tool=tool, line=3), joints(HOME)))
+    with pytest.raises(
+        ProgramError, match=r"would be (\S+) m from the base, and comes no farther than (\S+) m"
+    ) as told:
+        plan_program(ur5, program, start_q=start)
+    away, most = map(float, re.search(r"would be (\S+) m .* farther than (\S+) m;", str(told.value)).groups())
+    assert away == pytest.approx(np.linalg.norm((far @ np.linalg.inv(tool))[:3, 3]), rel=5e-3)
+    postures = np.random.default_rng(0).uniform(-np.pi, np.pi, (400, 6))
+    reached = np.linalg.norm(fk(ur5, postures)[:, :3, 3], axis=1).max()
+    assert 0.9 * most < reached <= most and "°" not in str(told.value)
+    with pytest.raises(ProgramError, match=r"joints \[(.*)\]° come closest") as told:
+        plan_program(
+            ur5, Program((Move("joint", Pose(shifted(T, -0.3, 0, 0)), Fraction(1.0)), joints(HOME))), start_q=start
+        )
+    angles = np.fromstring(re.search(r"joints \[(.*)\]°", str(told.value))[1], sep=",")
+    assert np.abs(angles).max() <= 360.0
 
 
 def test_singular_path_names_what_works(rl15):

@@ -244,7 +244,6 @@ REFUSED = [
     ("  l = [1]\n  l[1] = 2\n", "no item 1"),
     ("  prog()\n", "more than 40 deep"),
     ("  def g(a=1, b):\n    return a\n  end\n  g(2)\n", "g lacks 'b'"),
-    ("  thread t():\n    movej([0, 0, 0, 0, 0, 0])\n  end\n  run t()\n", "thread 't' moves the arm"),
 ]
 
 
@@ -253,6 +252,37 @@ def test_refusals(words, message):
     with pytest.raises(aw.ProgramError, match=message) as caught:
         aw.read_program(src(words), "urscript")
     assert caught.value.line and caught.value.valid
+
+
+UNTIL = """  thread t():
+    flag = 1
+    movel(p[9, 0, 0, 0, 0, 0])
+    flag = 2
+  end
+  h = run t()
+"""
+
+
+@pytest.mark.parametrize(
+    "wait, known",
+    [
+        ("", [1]),  # nobody waits for the thread: what follows is not known either
+        ("  join h\n", [1, 2]),
+        ("  kill h\n", [1, 2]),
+        ("  while flag < 2:\n    sync()\n  end\n", [1, 2]),
+        ("  while True:\n    if get_digital_in(1):\n      kill h\n      break\n    end\n    sync()\n  end\n", [1, 2]),
+        ("  while True:\n    if flag > 1:\n      break\n    end\n    sync()\n  end\n", [1, 2]),
+        ("  while get_digital_in(1):\n    sync()\n  end\n", [1]),
+        ("  u = run quiet()\n  kill u\n", [1]),  # another thread ends
+    ],
+)
+def test_moves_of_a_thread_are_a_gap_until_the_program_waited_for_it(wait, known):
+    quiet = "  thread quiet():\n    sleep(1)\n  end\n  flag = 0\n"
+    program = aw.read_program(src(quiet + x("1") + UNTIL + wait + x("2")), "urscript")
+    assert places(program) == known
+    gaps = program.reading.gaps
+    assert "thread 't' moves the arm" in gaps[0].reason and gaps[0].before == 1
+    assert [gap.line for gap in gaps[1:]] == ([] if len(known) == 2 else [program.text.count("\n") - 1])
 
 
 def test_files_without_moves_are_readings():

@@ -19,6 +19,7 @@ from armwright.choices import FORMATS, TRACKINGS
 from armwright.cli import option_words
 from armwright.cli.branch_table import BranchRows, branch_rows, check_branches
 from armwright.cli.failures import CommandError, error_object, fail, guarded
+from armwright.cli.move_cells import blend_cell, speed_cell, where_cell
 from armwright.cli.old_spellings import say_renamed
 from armwright.cli.option_groups import arm_command
 from armwright.cli.option_words import (
@@ -38,7 +39,9 @@ from armwright.cli.option_words import (
 from armwright.cli.output import INTERRUPTED, NEGATIVE, WRONG, page_of, say, say_json, show_page, table
 from armwright.cli.output import tell as remark
 from armwright.cli.people_options import PeopleOptions
+from armwright.cli.program_hints import reading_hint, say_all
 from armwright.cli.program_reading import PARTIAL, GcodeOptions, say_nothing_moves
+from armwright.cli.program_starts import start_joints, started
 from armwright.cli.simulate_command import progress
 from armwright.errors import ArmwrightError, NotSupportedError
 
@@ -46,11 +49,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from armwright.cli.people_options import PeopleMet
-    from armwright.programs import Program, Speed
+    from armwright.programs import Program
     from armwright.programs.outcome import ProgramRun
     from armwright.programs.outcome.cycle_time import CycleTime
     from armwright.programs.outcome.report_part import ReportPart
-    from armwright.programs.program import Blend, Target
     from armwright.robot.model import Robot
 
 
@@ -103,9 +105,9 @@ def print_program(program: Program) -> None:
             str(number),
             str(move.line),
             move.kind,
-            _where(move.target),
-            _speed(move.speed),
-            _blend(move.blend),
+            where_cell(move.target),
+            speed_cell(move.speed),
+            blend_cell(move.blend),
             move.orientation,
         ]
         for number, move in enumerate(program.moves, 1)
@@ -114,54 +116,6 @@ def print_program(program: Program) -> None:
     table(title, ["#", "line", "move", "target [mm, °]", "speed", "at its end", "orientation"], rows, left=7)
     for note in program.notes:
         say(note.message, lead=f"line {note.line}: ")
-
-
-def _where(target: Target | None) -> str:
-    import numpy as np
-
-    from armwright.programs import Joints
-    from armwright.spatial import euler_from_rotation
-
-    if target is None:
-        return "–"
-    name = f"{target.name}: " if target.name else ""
-    if isinstance(target, Joints):
-        angles = [f"{np.degrees(q):.5g}" if known else "kept" for q, known in zip(target.q, target.known, strict=True)]
-        return f"{name}joints {', '.join(angles)}"
-    place = ", ".join(
-        f"{1e3 * x:.5g}" if not free else f"{1e3 * x:+.5g} from here" if x else "kept"
-        for x, free in zip(target.T[:3, 3], target.free, strict=True)
-    )
-    if not target.oriented:
-        return f"{name}{place}"
-    angles = [f"{a:.4g}" for a in np.degrees(euler_from_rotation(target.T[:3, :3], "zyx").angles)]
-    return f"{name}{place}; zyx {', '.join(angles)}"
-
-
-def _speed(speed: Speed) -> str:
-    from armwright.programs import Duration, Fraction, LeadingAxis
-
-    if isinstance(speed, Fraction):
-        return f"{100 * speed.value:.4g} %"
-    if isinstance(speed, LeadingAxis):
-        return f"{speed.value:.4g} rad/s"
-    if isinstance(speed, Duration):
-        return f"{speed.seconds:.4g} s"
-    return f"{1e3 * speed.linear:.4g} mm/s"
-
-
-def _blend(blend: Blend) -> str:
-    from armwright.programs import BySpeed, Distance, Share, Stop
-
-    if isinstance(blend, Stop):
-        return "stop"
-    if isinstance(blend, Distance):
-        return f"round {1e3 * blend.position:.4g} mm"
-    if isinstance(blend, Share):
-        return f"round {100 * blend.value:.4g} % of half"
-    if isinstance(blend, BySpeed):
-        return f"round at {100 * blend.value:.4g} % speed"
-    return "pass"
 
 
 SHOWN = 12  # events in the terminal; the report and --json have them all
@@ -203,7 +157,9 @@ class Mounting:
     tool: Annotated[
         str | None, typer.Option(help="Tool of moves that name none: x,y,z in metres from the flange, or x,y,z,A,B,C.")
     ] = None
-    start: Annotated[str | None, joints_option("--start", "Where the arm stands at first.")] = None
+    start: Annotated[
+        str | None, joints_option("--start", "Where the arm stands at first; home: tool in front, down.", "home")
+    ] = None
     wrench: Annotated[list[str] | None, wrench_option("What the world does to the tool; may be repeated.")] = None
     world: Annotated[str | None, world_option("What the arm must not touch.")] = None
     floor: Annotated[
@@ -253,13 +209,17 @@ def program(
     branches: BranchRows | None = None
     files: list[Path] = []
     ending, people, cycled = None, None, None
+    hint: tuple[str, ...] = ()
     times = [option_words.measured_time(words) for words in cycles.measured or ()]
     try:
         with progress(f"{file.name} on {arm.name}", json) as bar:
             tell: Callable[[float], Any] = bar or (lambda _: None)
             options = run_options(arm, cycles, mounting)
             told = reading.said() | arm_told(arm, options)
-            text = read_program(file, reading.language, **told)
+            text = started(read_program(file, reading.language, **told), mounting.start, options["start_q"])
+            hint = reading_hint(text, partial(read_program, file, reading.language), told, arm)
+            if not json:
+                say_all(hint)
             tell(0.05)
             if reading.branches == "all":
                 run = partial(run_program, arm, cycle=cycles.cycle, **options)
@@ -289,7 +249,7 @@ def program(
         if outcome is None:
             raise
         ending = CommandError("interrupted; the verdict stands", INTERRUPTED, kind="Interrupted", answered=json)
-    _answer(outcome, files, time.perf_counter() - began, ending, json, branches, people, cycled)
+    _answer(outcome, files, time.perf_counter() - began, ending, json, branches, people, cycled, hint)
     if out is not None or wanted.browse:
         show_page(page_of([str(file) for file in files]), opened=wanted.browse, quiet=json)
     if ending is not None:
@@ -316,7 +276,7 @@ def run_options(arm: Robot, cycles: CycleOptions, mounting: Mounting) -> dict[st
         "payload": None if load is None else Payload(*option_words.payload(load)),  # type: ignore[arg-type]
         "tool": None if tool is None else option_words.tool(tool),
         "wrench": [Push(*option_words.wrench(words)) for words in mounting.wrench or ()] or None,  # type: ignore[arg-type]
-        "start_q": None if start is None else option_words.configuration(start, arm, "--start"),
+        "start_q": None if start is None else start_joints(start, arm),
         "tracking": cycles.tracking,
         "rule": cycles.rule,
         "jerk": cycles.jerk,
@@ -400,6 +360,7 @@ def _answer(
     branches: BranchRows | None,
     people: PeopleMet | None,
     cycled: CycleTime | None,
+    hint: tuple[str, ...],
 ) -> None:
     """Print what was found; of an interrupted run the verdict, which is known."""
     from armwright.programs.reading_figures import reading_figures
@@ -414,7 +375,7 @@ def _answer(
         say_json(
             {
                 **found,
-                "read": reading_figures(outcome.program),
+                "read": {**reading_figures(outcome.program), "hint": list(hint)},
                 "branches": None if branches is None else branches.figures(),
                 "people": None if people is None else people.figures(outcome),
                 "cycle_time": None if cycled is None else cycled.figures(),

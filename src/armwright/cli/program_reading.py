@@ -53,6 +53,9 @@ class ReadingOptions:
     ] = False
     lock_external: Annotated[bool, typer.Option("--lock-external", help="External axes carry no arm.")] = False
     passes: Annotated[int, typer.Option("--passes", metavar="N", help="Of loops without an end.")] = 1
+    most_moves: Annotated[
+        int | None, typer.Option("--most-moves", metavar="N", help="A program with more is refused; 100000.")
+    ] = None
     entry: Annotated[str | None, typer.Option("--entry", metavar="NAME", help="Routine to run.")] = None
     strict: Annotated[bool, typer.Option("--strict", help="A program that is not read whole is an error.")] = False
 
@@ -69,7 +72,8 @@ class ReadingOptions:
             "passes": self.passes if self.passes != 1 else None,
             "entry": self.entry,
         }
-        return {name: value for name, value in told.items() if value}
+        said = {name: value for name, value in told.items() if value}
+        return said if self.most_moves is None else {**said, "most_moves": self.most_moves}
 
     def ending(self, program: Program) -> int:
         """Return the exit code of a program that can be followed: 0, or 3 if it was not read whole (2 if strict)."""

@@ -42,6 +42,13 @@ def reach(robot: Robot) -> float:
     return total
 
 
+def farthest(robot: Robot) -> float:
+    """Upper bound on the distance from the origin of the base to the tool [m]; infinite as `reach` is."""
+    tree = robot.tree
+    foot = tree.T_base_root[:3, 3] + tree.T_base_root[:3, :3] @ tree.p0[tree.ancestors(tree.tip)[-1]]
+    return robot.memo("reach", reach) + float(np.linalg.norm(foot))
+
+
 def characteristic_length(robot: Robot) -> float:
     """Return a length that makes metres and radians comparable: half the reach, 1 m for an arm without extent."""
     size = robot.memo("reach", reach)

@@ -2,6 +2,7 @@
 """Robot programs (001): what they say, how they are planned, and whether the motors can follow."""
 
 from armwright.packages import former_names
+from armwright.programs.home_posture import home_posture
 from armwright.programs.outcome import MotorEvent, ProgramRun, run_program
 from armwright.programs.program import (
     BySpeed,
@@ -49,6 +50,7 @@ __all__ = [
     "Tangent",
     "ToolRate",
     "check_program",
+    "home_posture",
     "plan_program",
     "program_differences",
     "read_branches",

@@ -18,6 +18,7 @@ from armwright.motion.corner_blend import TANGENT_ANGLE, Corner
 from armwright.motion.point_to_point import quintic_coefficients
 from armwright.motion.time_optimal_path import subdivide
 from armwright.motion.trajectory import Trajectory
+from armwright.programs.legs import rested
 from armwright.programs.program import BySpeed, Distance, Share, Stop, Tangent, ToolRate
 
 if TYPE_CHECKING:
@@ -123,6 +124,24 @@ def _turn_rate(leg: Leg) -> float:
     return 0.0 if segment is None else float(np.linalg.norm(segment.turn)) / segment.length
 
 
+def stops_at_corners(walker: Walker) -> bool:
+    """Return whether a target that is to be passed without rounding may be a corner, at which the arm then stops.
+
+    G64 without a tolerance lets the controller leave the path as far as its speed asks, which the program does not say;
+    elsewhere passing without rounding is the program's own promise that curves meet without a corner.
+    """
+    return walker.program.language == "g-code"
+
+
+def sharp_words(count: int) -> str:
+    """Return the note on corners of G64 without a tolerance, told once at the first of `count`."""
+    corners = "one corner, here" if count == 1 else f"{count} corners, here first"
+    return (
+        f"G64 without P says no tolerance for rounding corners: the arm stops at {corners}, and stays on the path; the "
+        "time is an upper bound (G64 P… rounds them)"
+    )
+
+
 BLEND_PIECES = 24
 STRAIGHT_BLEND_SHARE = (
     0.25  # of the shorter neighbour, where two moves meet without a corner: only their scales of ℓ differ
@@ -212,6 +231,10 @@ def _zone(walker: Walker, run: CornerRun, following: CornerRun) -> float:
     if isinstance(leg.blend, Tangent):
         a, b = run.curve.end.qd, following.curve.start.qd
         angle = np.degrees(np.arccos(np.clip(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)), -1.0, 1.0)))
+        if angle > np.degrees(TANGENT_ANGLE) and stops_at_corners(walker):
+            walker.sharp.append(move)
+            run.legs[-1] = rested(leg)
+            return 0.0
         if angle > np.degrees(TANGENT_ANGLE):
             raise walker.refuse(
                 move,

@@ -11,6 +11,7 @@ import numpy as np
 
 from armwright.errors import InputError, ProgramError
 from armwright.kinematics import fk, ik
+from armwright.kinematics.extent import farthest
 from armwright.kinematics.ik_limits import SLACK, fit_turns
 from armwright.motion.cartesian_path import ZERO_LENGTH, CartesianPath, circle_about, circle_via, line
 from armwright.motion.joint_curve import closed_form
@@ -60,6 +61,7 @@ class Walker:
         self.notes: list[Note] = []
         self._noted: set[Note] = set()
         self.postures = _postures(robot, program)
+        self.sharp: list[Move] = []  # that are to be passed, but end at a corner: the arm stops there
         self.start_rank, self.start_options = 0, 1  # which of the postures at the first target is tried, of how many
 
     def note(self, move: Move, text: str) -> None:
@@ -73,6 +75,7 @@ class Walker:
         """Forget what was noted, before the whole program is laid once more."""
         self.notes.clear()
         self._noted.clear()
+        self.sharp.clear()
 
     def refuse(self, move: Move, message: str, valid: str = "") -> ProgramError:
         """Return an error that names the line and the move's text."""
@@ -122,15 +125,7 @@ class Walker:
             found: Any = ik(self.robot, flange_of(move, T), seed=q, limits=not closed)
             options = found.solutions if closed else found.solutions[found.within_limits]
         if options.shape[0] == 0:
-            T = pose_of(move, fk(self.robot, q) @ tool_of(move))
-            closest: Any = ik(self.robot, flange_of(move, T), seed=q, limits=False)
-            raise self.refuse(
-                move,
-                f"the target {_named(target)}is out of reach of {self.robot.name!r}: the closest approach misses it "
-                f"by {1e3 * closest.closest_position_error:.1f} mm and "
-                f"{np.degrees(closest.closest_rotation_error):.1f}°",
-                f"joints {np.round(np.degrees(closest.closest), 2).tolist()}° come closest",
-            )
+            raise out_of_reach(self, move, pose_of(move, fk(self.robot, q) @ tool_of(move)), q)
         return self._posture(move, options, q)
 
     def _posture(self, move: Move, options: Array, q: Array) -> Array:
@@ -235,6 +230,28 @@ def nearest_posture(robot: Robot, options: Array, q: Array) -> Array:
 def refusal(program: Program, move: Move, message: str, valid: str = "") -> ProgramError:
     """Return an error about one move of a program."""
     return ProgramError(message, file=program.file, line=move.line, word=move.text, valid=valid)
+
+
+def out_of_reach(walker: Walker, move: Move, T: Array, q: Array) -> ProgramError:
+    """Return the error of a target T (4, 4) T_base_tool that no posture reaches; `q` (n,) is where the arm was."""
+    robot = walker.robot
+    goal = flange_of(move, T)
+    away, most = float(np.linalg.norm(goal[:3, 3])), robot.memo("farthest", farthest)
+    said = f"the target {_named(move.target)}is out of reach of {robot.name!r}"
+    if away > most:  # joint angles of a closest approach would tell nothing
+        return walker.refuse(
+            move,
+            f"{said}: its flange would be {away:.3g} m from the base, and comes no farther than {most:.3g} m",
+            f"places within {most:.3g} m of the base, or a base, work object or part that lies nearer",
+        )
+    closest: Any = ik(robot, goal, seed=q, limits=False)
+    posture = fit_turns(robot, closest.closest[None], q[None], True).q[0]
+    return walker.refuse(
+        move,
+        f"{said}: the closest approach misses it by {1e3 * closest.closest_position_error:.1f} mm and "
+        f"{np.degrees(closest.closest_rotation_error):.1f}°",
+        f"joints {np.round(np.degrees(posture), 2).tolist()}° come closest",
+    )
 
 
 def tool_of(move: Move) -> Array:

@@ -26,7 +26,7 @@ from armwright.programs.interpreter.program_folder import SEVERAL, main_file
 from armwright.programs.languages import LANGUAGES, Language
 from armwright.programs.languages.gcode_options import gcode_options
 from armwright.programs.program import Joints, Move, Pose, Program
-from armwright.programs.reading import BranchKey, Note, ReadOptions
+from armwright.programs.reading import MOST_STATEMENTS, BranchKey, Note, ReadOptions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 GCODE_ONLY = ("dialect", "part", "tool_axis", "machine_home", "machine_frame")
 ANY_CODE = (*SEVERAL, *choices.LANGUAGES["g-code"].suffixes)  # files that may be cp1252
+MOST_MOVES_ASKED = 2_000_000  # some gigabytes
+STATEMENTS_A_MOVE = 4
 LARGEST_REACH_FACTOR = 100.0  # times the reach of the arm with its tool: beyond, another unit must have been meant
 
 
@@ -91,6 +93,7 @@ def read_program(
     assume_frames: bool = False,
     lock_external: bool = False,
     passes: int = 1,
+    most_moves: int | None = None,
     entry: str | None = None,
     dialect: str | None = None,
     part: ArrayLike | None = None,
@@ -119,6 +122,8 @@ def read_program(
         assume_frames: take tools and frames that no file has for the flange and the arm's base.
         lock_external: take external axes that move for axes that do not carry the arm.
         passes: how often loops without an end are run.
+        most_moves: after how many moves a program is refused as one without an end; 100,000 if omitted, and fewer where
+            a short text makes them by loops.
         entry: routine to run, if the file does not tell.
         dialect: of G-code: linuxcnc, grbl, marlin or fanuc; guessed from its words if omitted, and a note says so.
         part: (4, 4) where G-code's G54 lies in the arm's base; there itself if omitted.
@@ -153,6 +158,7 @@ def read_program(
         passes=passes,
         entry=entry,
         more=tuple(Path(path) for path in more),
+        **_work(most_moves),
         robot=robot,
         start_q=_start(start_q, robot),
         **gcode_options(dialect, part, tool_axis, spin, machine_home, machine_frame),
@@ -196,6 +202,15 @@ def _start(start_q: ArrayLike | None, robot: Robot | None) -> Array | None:
         size = "(n,)" if robot is None else f"({robot.n},)"
         raise InputError(f"start_q: expected {size} finite joint values, got {start_q!r}")
     return q
+
+
+def _work(most_moves: int | None) -> dict[str, Any]:
+    if most_moves is None:
+        return {}
+    if isinstance(most_moves, bool) or not isinstance(most_moves, int) or not 1 <= most_moves <= MOST_MOVES_ASKED:
+        valid = f"a whole number from 1 to {MOST_MOVES_ASKED}"
+        raise InputError(f"most_moves: expected {valid}, got {most_moves!r}")
+    return {"moves": most_moves, "moves_told": True, "statements": max(MOST_STATEMENTS, STATEMENTS_A_MOVE * most_moves)}
 
 
 def _waits(waits: Mapping[str, float]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from armwright.kinematics import fk, ik, jacobian
 from armwright.kinematics.extent import weights
 from armwright.kinematics.ik_limits import SLACK, fit_turns, middle
 from armwright.motion.joint_curve import closed_form
-from armwright.programs.legs import flange_of, nearest_posture, pose_of, refusal, tool_of
+from armwright.programs.legs import flange_of, nearest_posture, out_of_reach, pose_of, refusal, tool_of
 from armwright.programs.posture_status import by_status, has_status, words_of
 from armwright.programs.program import Joints, Pose
 
@@ -82,23 +82,16 @@ def _of_pose(walker: Walker, index: int, at: Array, *, first: bool) -> tuple[Arr
     assert isinstance(move.target, Pose)
     T_now = fk(robot, at) @ tool_of(move)
     T = pose_of(move, T_now)
-    options = _solved(robot, flange_of(move, T), at)
+    options = solved(robot, flange_of(move, T), at)
     open_turn = not move.target.oriented or move.orientation == "fixed"
     turned = ""
     if open_turn:
         turned = ", the tool turned as in the middle of the ranges" if first else ", the tool turned as before"
         if first and not len(options):
             T[:3, :3] = DOWN
-            options, turned = _solved(robot, flange_of(move, T), at), ", the tool pointing down"
+            options, turned = solved(robot, flange_of(move, T), at), ", the tool pointing down"
     if not len(options):
-        closest: Any = ik(robot, flange_of(move, T), seed=at, limits=False)
-        raise refusal(
-            walker.program,
-            move,
-            f"the target is out of reach of {robot.name!r}: the closest approach misses it by "
-            f"{1e3 * closest.closest_position_error:.1f} mm and {np.degrees(closest.closest_rotation_error):.1f}°",
-            f"joints {np.round(np.degrees(closest.closest), 2).tolist()}° come closest",
-        )
+        raise out_of_reach(walker, move, T, at)
     status = move.target.status
     if has_status(robot, status, language):
         found, _ = by_status(robot, options, at, status, language)
@@ -109,7 +102,7 @@ def _of_pose(walker: Walker, index: int, at: Array, *, first: bool) -> tuple[Arr
     if not first:
         q, why = nearest_posture(robot, options, at), f"the nearest to where the arm was{turned}"
     else:
-        by_rank = _by_agility(robot, options, at)
+        by_rank = agile(robot, options, at)
         walker.start_options = len(by_rank)
         q, why = by_rank[walker.start_rank], f"the farthest from a singular one{turned}"
         if walker.start_rank:
@@ -127,7 +120,7 @@ def _of_pose(walker: Walker, index: int, at: Array, *, first: bool) -> tuple[Arr
     return q, why
 
 
-def _solved(robot: Robot, T: Array, seed: Array) -> Array:
+def solved(robot: Robot, T: Array, seed: Array) -> Array:
     """Return postures (K, n) that bring the flange to T (4, 4)."""
     if closed_form(robot):
         found: Any = ik(robot, T, seed=seed, limits=False, restarts=0)
@@ -153,7 +146,7 @@ def _others(robot: Robot, T: Array, known: Array) -> Array:
     return np.array(out).reshape(-1, robot.n)
 
 
-def _by_agility(robot: Robot, options: Array, at: Array) -> Array:
+def agile(robot: Robot, options: Array, at: Array) -> Array:
     """Return postures by the smallest singular value of the weighted Jacobian, largest first, away from the limits.
 
     None outside the limits, unless there is no other.

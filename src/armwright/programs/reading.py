@@ -133,6 +133,7 @@ class ReadOptions:
         neighbours: files that are looked at when a name is missing, besides those in the program's folder.
         texts: files that are no files of their own (members of an archive): text, and whether it was cp1252.
         statements, moves: after how many reading ends with an error.
+        moves_told: the user said how many, so that loops of a short text may make them, too.
         dialect: of G-code.
         part: (4, 4) G-code's G54 in the arm's base.
         tool_axis, spin: direction (3,) of the tool's z axis in the part, and its turn about it [rad], for G-code.
@@ -156,6 +157,7 @@ class ReadOptions:
     texts: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
     statements: int = MOST_STATEMENTS
     moves: int = MOST_MOVES
+    moves_told: bool = False
     dialect: str | None = None
     part: Array | None = None
     tool_axis: tuple[float, ...] | None = None

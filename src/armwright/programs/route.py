@@ -20,7 +20,7 @@ from armwright.motion.corner_blend import TANGENT_ANGLE, corner_angles, join
 from armwright.motion.joint_curve import along
 from armwright.motion.path_error import PathError
 from armwright.motion.trajectory import Trajectory
-from armwright.programs.corners import CornerRun, chain, fit_zones, tool_corner
+from armwright.programs.corners import CornerRun, chain, fit_zones, sharp_words, stops_at_corners, tool_corner
 from armwright.programs.legs import Walker, rested, tool_of
 from armwright.programs.program import Stop, Tangent
 from armwright.programs.program_start import known_target, standing_at
@@ -119,11 +119,13 @@ def route(robot: Robot, program: Program, q_start: Array | None = None) -> Route
                 f"nothing to check: the way to the only target that is known is not known itself{why}",
                 file=program.file,
                 line=program.moves[laid.unchecked[0]].line,
-                valid="a posture in which the arm begins (--start, start_q), or a second target",
+                valid="where the arm begins (--start home, --start with its joints; start_q), or a second target",
             )
         raise InputError(f"program {program.name!r}: no move of it has any length")
     whole, waits, begins = chain(walker, laid.runs)
     waits[0] += laid.first_wait
+    if walker.sharp:
+        walker.note(walker.sharp[0], sharp_words(len(walker.sharp)))
     breaks = np.concatenate([[0.0], np.cumsum(whole.h)])
     stops = np.concatenate([[True], whole.stop])
     leaps = np.zeros(stops.size, dtype=bool)
@@ -255,6 +257,9 @@ def _tool_run(walker: Walker, legs: list[Leg], q: Array) -> CornerRun:
     segments = [leg.segment for leg in legs if leg.segment is not None]
     angles = corner_angles(segments)
     for k, (first, second) in enumerate(pairwise(segments)):
+        if isinstance(legs[k].blend, Tangent) and angles[k] > TANGENT_ANGLE and stops_at_corners(walker):
+            walker.sharp.append(moves[legs[k].index])
+            legs[k] = rested(legs[k])
         passed = not isinstance(legs[k].blend, Stop)
         back = angles[k] > TURNING_BACK and not isinstance(legs[k].blend, Tangent)
         if passed and (back or first.still != second.still):

@@ -30,6 +30,7 @@ from armwright.programs.interpreter.program_values import (
 )
 from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.interpreter.tree_routines import JumpFlow, LeaveFlow, ReturnFlow, TreeRoutines
+from armwright.programs.languages.program_draft import FEWER
 from armwright.programs.reading import Note, ReadOptions
 from armwright.syntax import program_tree as tree
 from armwright.syntax.program_tree import Block, Module, Node, Routine
@@ -39,6 +40,7 @@ PASSES_TO_LEAVE = 1000  # of a loop that may leave itself; then it is taken for 
 MOVES_TO_LEAVE = 500  # moves of such a loop, after which it is, too
 MOST_JUMPS = 1000
 MOST_WORK = 2_000_000  # values worked out and parts copied: seconds; no text without a loop has half of them
+WORK_A_MOVE = 40  # of programs whose user said how many moves they make
 MOVES_AT_LEAST, MOVES_PER_LINE = 5000, 10  # of a program: more, and it is taken for one that does not end
 
 
@@ -78,13 +80,15 @@ class Interpreter(TreeRoutines):
             message = f"endless loop? more than {self.options.statements} statements were carried out"
             self.notes.obstacles.clear()
             self.stop(message, at, "a loop that ends after a known number of passes")
-        if self.work > MOST_WORK:
+        if self.work > (max(MOST_WORK, WORK_A_MOVE * self.options.moves) if self.options.moves_told else MOST_WORK):
             self.notes.obstacles.clear()
             self.stop("endless loop? its expressions and lists take too long", at, "fewer passes, smaller lists")
-        most = min(self.options.moves, MOVES_AT_LEAST + MOVES_PER_LINE * len(self.notes.main.lines))
+        most = self.options.moves
+        if not self.options.moves_told:
+            most = min(most, MOVES_AT_LEAST + MOVES_PER_LINE * len(self.notes.main.lines))
         if len(self.notes.draft.moves) + len(self.notes.gaps) > most:
             self.notes.obstacles.clear()
-            self.stop(f"endless loop? more than {most} moves", at, "fewer passes, or a shorter program")
+            self.stop(f"endless loop? more than {most} moves", at, f"fewer passes; {FEWER}")
 
     def stop(self, message: str, at: Token, valid: str) -> None:
         """Give up the whole reading here."""

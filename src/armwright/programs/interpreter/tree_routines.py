@@ -294,3 +294,43 @@ class TreeRoutines(TreeValues):
             return None
         place = self.place(node.base if isinstance(node, tree.Index) and not node.indices else node)
         return place
+
+    # --- interrupts ---------------------------------------------------------------------------------------------------
+
+    def changed_by(self, routine: str, interrupt: str) -> None:
+        """Mark the data that an interrupt's routine sets, itself or by others: another value at any time."""
+        waiting, seen = [routine], set[str]()
+        while waiting:
+            key = waiting.pop()
+            found = None if key in seen else self.routine(key)
+            seen.add(key)
+            if found is None:
+                continue
+            for statement in tree.statements_in(found.body):
+                if isinstance(statement, tree.Invoke):
+                    waiting.append(statement.at.key)
+                for target in self.set_by(statement):
+                    cell = self.scopes.find(CallFrame(found.module, None), target.at.key)
+                    if isinstance(cell, Cell) and cell.kind != "intnum":
+                        cell.changer = interrupt
+
+    def set_by(self, statement: Node) -> list[tree.Name]:
+        """Return the variables that a statement sets."""
+        targets = self.targets_of(statement)
+        found = []
+        for target in targets:
+            while isinstance(target, tree.Index | tree.Member):
+                target = target.base
+            if isinstance(target, tree.Name):
+                found.append(target)
+        return found
+
+    def targets_of(self, statement: Node) -> list[Node]:
+        """Return what a statement sets, as it is written: also what routines get that work on the caller's data."""
+        if isinstance(statement, tree.Assign):
+            return [statement.target]
+        if not isinstance(statement, tree.Invoke):
+            return []
+        called = self.routine(statement.at.key)
+        shared = () if called is None else called.parameters
+        return [a.value for a, p in zip(statement.arguments, shared, strict=False) if p.shared]

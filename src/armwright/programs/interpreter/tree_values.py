@@ -41,6 +41,7 @@ class TreeValues:
         """Begin with the program's own file."""
         self.options = options
         self.notes = ReadingNotes(module, self.language)
+        self.notes.draft.most_moves = options.moves
         self.scopes = Scopes()
         self.modules = [module]
         self.frame = CallFrame(module, None)

@@ -29,7 +29,7 @@ from armwright.programs.languages.gcode_dialects import ENDS
 from armwright.programs.languages.gcode_quick import GcodeQuick
 from armwright.programs.languages.gcode_turning import turning_word
 from armwright.programs.languages.gcode_words import O_WORDS, Block, parse_line, token
-from armwright.programs.languages.program_draft import MAX_MOVES
+from armwright.programs.languages.program_draft import FEWER
 from armwright.programs.program import Program
 from armwright.programs.reading import ReadOptions
 from armwright.syntax.program_tree import Module, Node
@@ -128,7 +128,7 @@ class GcodeReader(GcodeQuick):
             try:
                 index = self.one(block, index)
             except Obstacle:
-                if len(self.notes.draft.moves) >= MAX_MOVES:
+                if len(self.notes.draft.moves) >= self.options.moves:
                     raise _End from None  # said once, not for each of the lines that follow
                 index += 1
             except UnknownPart as part:
@@ -145,7 +145,9 @@ class GcodeReader(GcodeQuick):
             what = f"{self.options.moves} moves" if over else f"{self.options.statements} lines were carried out"
             self.notes.obstacles.clear()
             try:
-                self.obstacle(f"endless loop? more than {what}", at, "a loop that ends, or a shorter program")
+                self.obstacle(
+                    f"endless loop? more than {what}", at, FEWER if over else "a loop that ends, or a shorter program"
+                )
             except Obstacle:
                 self.notes.refuse_if_needed()
 

@@ -38,6 +38,7 @@ class GcodeAxes:
         """Begin with what a controller has at first."""
         self.options = options
         self.notes = ReadingNotes(Module(file, text.split("\n")), "g-code")
+        self.notes.draft.most_moves = options.moves
         self.dialect = self._dialect(text)
         self.unit: float | None = None  # divisor of lengths: MM, or MM / 25.4
         self.absolute, self.arcs_absolute = True, False

@@ -12,7 +12,7 @@ import numpy as np
 
 from armwright.programs.languages.gcode_blocks import GcodeBlocks
 from armwright.programs.languages.gcode_words import Block
-from armwright.programs.languages.program_draft import FARTHEST_POSITION, MAX_MOVES
+from armwright.programs.languages.program_draft import FARTHEST_POSITION
 from armwright.programs.program import Fraction, Move, Pose, Speed, ToolRate
 from armwright.programs.reading import ReadOptions
 from armwright.types import Array
@@ -88,7 +88,7 @@ class GcodeQuick(GcodeBlocks):
         if not moved:
             return True
         moves = self.notes.draft.moves
-        if len(moves) >= MAX_MOVES:
+        if len(moves) >= self.options.moves:
             return False
         T = self.template.copy()
         if self.free:

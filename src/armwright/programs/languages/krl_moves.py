@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from armwright.programs.interpreter.interpreter_scope import Cell
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -30,7 +31,8 @@ from armwright.programs.languages.krl_data import (
     load_of,
     numbers_in,
 )
-from armwright.programs.languages.krl_settings import OUTSIDE_CONTROL, QUIET, TECHNOLOGY, KrlSettings
+from armwright.programs.languages.krl_kinematics import ARM_FUNCTIONS, KrlKinematics
+from armwright.programs.languages.krl_settings import OUTSIDE_CONTROL, QUIET, TECHNOLOGY
 from armwright.programs.languages.krl_values import STANDING
 from armwright.programs.languages.krl_words import BLENDS, MOTION, MOVES, SYSTEM
 from armwright.programs.languages.planned_place import start_degrees
@@ -58,7 +60,7 @@ RECEIVING = ("eki_get", "cread", "sread", "exists_krldlg")
 KINDS: dict[str, MoveKind] = {"ptp": "joint", "lin": "line", "circ": "arc", "spl": "spline"}
 
 
-class KrlMoves(KrlSettings):
+class KrlMoves(KrlKinematics):
     """The instructions that move the arm, and the calls that do not."""
 
     def begin(self) -> None:
@@ -81,6 +83,8 @@ class KrlMoves(KrlSettings):
             self.notes.assume(at.line, "HALT waits for a person and goes on; that time is not counted")
         elif key == "bas":
             self.bas(at, list(arguments))
+        elif key == "interrupt":
+            self.interrupt(at, arguments)
         elif key in OUTSIDE_CONTROL:
             self.notes.gap(at, f"{at.text} lets something outside lead the arm")
             self.lost()
@@ -113,10 +117,24 @@ class KrlMoves(KrlSettings):
 
     def motion_function(self, key: str, values: list[Value], node: tree.FunctionCall) -> Value:
         """Return what functions of inline forms give; those that are instructions, too, answer how it went."""
+        if key in ARM_FUNCTIONS:
+            return self.by_the_arm(key, values, node)
         if key in OUTSIDE_CONTROL or key in QUIET or key.startswith(RECEIVING):
             self.instruction(node.at, node.arguments)
             return Unknown(f"{node.at.text}: what the controller answers is not known", (node.at.text,))
         return super().motion_function(key, values, node)
+
+    def interrupt(self, at: Token, arguments: tuple[Argument, ...]) -> None:
+        """Leave out an interrupt; what its routine sets, or is given, may be another value at any time from here on."""
+        self.notes.note(at.line, f"{at.text} moves nothing and is left out", once=True)
+        if not arguments:
+            return
+        routine = arguments[0].at
+        self.changed_by(routine.key, routine.text)
+        for argument in arguments[1:]:
+            cell = self.cell(argument.at) if self.key_of(argument.value) is None else None
+            if isinstance(cell, Cell):
+                cell.changer = routine.text
 
     def spoil(self, arguments: tuple[Argument, ...]) -> None:
         """Forget the variables that a skipped routine may have set."""

@@ -365,6 +365,17 @@ class KrlParser(TreeParser):
             cases.append((tuple(values), self.block(at, "case", "default", "endswitch")))
         return tree.Switch(at, subject, tuple(cases), otherwise)
 
+    def read_interrupt(self, at: Token) -> Node:
+        """Read INTERRUPT DECL … DO routine(…), and ON, OFF and their like: the words behind DO are kept."""
+        found: list[Argument] = []
+        behind = False
+        while not self.at("\n") and self.word.kind != "end":
+            word = self.take()
+            if behind and word.kind == "name":
+                found.append(Argument(word, "", tree.Name(word)))
+            behind = behind or word.key == "do"
+        return tree.Invoke(at, tuple(found))
+
     def read_struc(self, at: Token) -> Node:
         """Read a record type: ``STRUC name type a, b, type c``."""
         name, parts, kind = self.name("the type's name"), [], ""

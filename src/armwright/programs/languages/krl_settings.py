@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from armwright.programs.interpreter.interpreter_scope import Cell
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -398,8 +399,11 @@ class KrlSettings(KrlValues):
                 self.met(node.left, node.right.value == wanted)
         elif isinstance(node, tree.Index | tree.Name):
             key = self.key_of(node)
+            cell = self.cell(node.at) if isinstance(node, tree.Name) and key is None else None
             if key is not None:
                 self.system[key] = wanted
+            elif isinstance(cell, Cell) and cell.changer and node.at.key not in self.inputs:
+                cell.value = wanted
 
     def halted(self, at: Token) -> None:
         """Let the arm come to rest at the last target: waiting ends the rounding of its corner."""

@@ -33,7 +33,6 @@ ENDS = {
 INNER = ("endif", "endfor", "endwhile", "endloop", "until", "endswitch", "endspline", "else", "case", "default")
 OUTER = ("end", "endfct", "def", "deffct", "enddat", "defdat")
 TO_LINE_END: tuple[str, ...] = (
-    "interrupt",
     "trigger",
     "ext",
     "extp",

@@ -10,7 +10,7 @@ import numpy as np
 
 from armwright.errors import ProgramError
 from armwright.programs.program import Joints, Move, Pose, Program, Target
-from armwright.programs.reading import Note
+from armwright.programs.reading import MOST_MOVES, Note
 from armwright.spatial import pose, rotation_from_euler, rotation_from_wxyz
 from armwright.syntax.scanner import MOVE_WORK, Cursor, Token
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from armwright.programs.reading import ProgramReading
     from armwright.types import Array
 
-MAX_MOVES = 100_000
+FEWER = "a shorter program, or --most-moves with as many as it makes"
 MAX_STEPS = 100_000  # statements carried out, loops included
 FARTHEST_POSITION = 100.0  # m; far beyond the reach of any arm
 NEAR_DISTANCE = 0.01  # m; targets of a whole program that all lie so near suggest metres where millimetres are read
@@ -38,6 +38,7 @@ class Draft:
         self.moves: list[Move] = []
         self.notes: dict[tuple[int, str], Note] = {}
         self.steps = 0
+        self.most_moves = MOST_MOVES
         self.name = ""
         self.robot: str | None = None
 
@@ -57,8 +58,8 @@ class Draft:
 
     def add(self, at: Token, **parts: Any) -> None:
         """Add a move that was read at `at`; contradictions in it become errors there."""
-        if len(self.moves) >= MAX_MOVES:
-            self.cursor.fail(f"more than {MAX_MOVES} moves", at=at, valid="a shorter program")
+        if len(self.moves) >= self.most_moves:
+            self.cursor.fail(f"more than {self.most_moves} moves", at=at, valid=FEWER)
         self.cursor.count(MOVE_WORK)
         for target in (parts.get("target"), parts.get("via")):
             self.check_units(target, at)

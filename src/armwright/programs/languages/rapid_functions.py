@@ -57,8 +57,6 @@ OUTSIDE = {
     "paridposvalid": "the servos",
     "readmotor": "the servos",
     "indinpos": "the state of motion",
-    "calcjointt": "the arm's inverse kinematics",
-    "calcrobt": "the arm's kinematics",
     **dict.fromkeys(("ctool", "cwobj"), "the data that are active"),
     **dict.fromkeys(("defaccframe", "defdframe", "mirpos", "orobt"), "a frame, which is not followed"),
     **dict.fromkeys(("filetime", "filetimednum", "fssize", "modtime", "modtimednum"), "a file"),

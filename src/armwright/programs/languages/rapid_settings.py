@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
-from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -247,36 +246,14 @@ class RapidSettings(RapidValues):
     def connect(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
         """``CONNECT number WITH trap``: the trap is not run; what it sets may be another value at any time."""
         self.notes.note(at.line, f"{at.text}: the interrupt never comes here", once=True)
-        waiting, seen = [placed[0].at.key] if placed else [], set[str]()
-        while waiting:
-            key = waiting.pop()
-            routine = None if key in seen else self.routine(key)
-            seen.add(key)
-            if routine is None:
-                continue
-            for statement in tree.statements_in(routine.body):
-                if isinstance(statement, tree.Invoke):
-                    waiting.append(statement.at.key)
-                for target in self.set_by(statement):
-                    cell = self.scopes.find(CallFrame(routine.module, None), target.at.key)
-                    if isinstance(cell, Cell) and cell.kind != "intnum":
-                        cell.changer = placed[0].at.text
+        if placed:
+            self.changed_by(placed[0].at.key, placed[0].at.text)
 
-    def set_by(self, statement: Node) -> list[tree.Name]:
-        """Return the variables that a statement sets."""
-        if isinstance(statement, tree.Assign):
-            targets = [statement.target]
-        elif isinstance(statement, tree.Invoke) and (statement.at.key in CHANGES or statement.at.key in GIVING):
-            targets = [argument.value for argument in statement.arguments]
-        else:
-            return []
-        found = []
-        for target in targets:
-            while isinstance(target, tree.Index | tree.Member):
-                target = target.base
-            if isinstance(target, tree.Name):
-                found.append(target)
-        return found
+    def targets_of(self, statement: Node) -> list[Node]:
+        """Return what a statement sets, instructions such as Incr and those that give something included."""
+        if isinstance(statement, tree.Invoke) and (statement.at.key in CHANGES or statement.at.key in GIVING):
+            return [argument.value for argument in statement.arguments]
+        return super().targets_of(statement)
 
     def wait_rob(self, at: Token, placed: list[Argument], named: dict[str, Argument]) -> None:
         r"""``WaitRob \InPos`` or ``\ZeroSpeed``: the arm stands before the program goes on."""

@@ -22,7 +22,7 @@ from armwright.programs.interpreter.program_values import (
     truth_of,
     unknown_in,
 )
-from armwright.programs.languages.planned_place import flange_at, start_degrees
+from armwright.programs.languages.planned_place import NO_ARM, flange_at, posture_at, start_degrees, status_at
 from armwright.programs.languages.program_draft import DEG, joints_deg
 from armwright.programs.languages.rapid_data import (
     FIELDS,
@@ -45,6 +45,9 @@ from armwright.spatial import rotation_from_wxyz, wxyz_from_rotation
 from armwright.syntax import program_tree as tree
 from armwright.syntax.scanner import Token
 from armwright.syntax.tree_parser import meant, near
+
+JOINTS = 6
+UNUSED_AXES = [UNUSED] * 6
 
 
 class RapidValues(Interpreter):
@@ -240,6 +243,8 @@ class RapidValues(Interpreter):
             return value
         if key in ("crobt", "cpos", "cjointt"):
             return self.stands(node)
+        if key in ("calcrobt", "calcjointt"):
+            return self.by_the_arm(node, [self.value(a.value) for a in placed])
         if key not in FUNCTIONS:
             return NotImplemented
         wrong = next((a for a in node.arguments if a.name and a.name not in FUNCTION_OPTIONS.get(key, ())), None)
@@ -277,7 +282,7 @@ class RapidValues(Interpreter):
                 return Unknown("the joints at this place are not known", (node.at.text,))
             self.notes.assume(node.at.line, f"{node.at.text}: the last target, planned and not measured")
             degrees = [float(q) / DEG for q in self.last.q]
-            return record("jointtarget", [degrees, [UNUSED] * 6])
+            return record("jointtarget", [degrees, UNUSED_AXES])
         flange = self.last
         if isinstance(flange, Joints) and all(flange.known):
             flange = flange_at(self.options, [float(q) / DEG for q in flange.q])
@@ -295,7 +300,42 @@ class RapidValues(Interpreter):
         place = pose_record(T)
         if node.at.key == "cpos":
             return place.parts["trans"]
-        parts = [numbers(place.parts["trans"]), numbers(place.parts["rot"]), [0.0] * 4, [UNUSED] * 6]
+        parts = [numbers(place.parts["trans"]), numbers(place.parts["rot"]), [0.0] * 4, UNUSED_AXES]
         made = record("robtarget", parts)
         assert matrix(made) is not None
         return made
+
+    def by_the_arm(self, node: tree.FunctionCall, values: list[Value]) -> Value:
+        """Return the place of joints (CalcRobT) or the joints of a place (CalcJointT), by the arm's kinematics."""
+        at = node.at
+        if at.key in self.inputs:
+            return self.input_value(at.key)
+        if self.options.robot is None or self.options.robot.n != JOINTS:
+            return Unknown(f"{at.text} asks {NO_ARM}", (at.text,))
+        if len(values) < 2:
+            raise ValueTrouble(f"{at.text} needs a target and a tool", f"{at.text}(target, tool)")
+        named = {a.name: a.value for a in node.arguments if a.name}
+        frame = self.value(named["wobj"]) if "wobj" in named else self.predefined["wobj0"]
+        for value in (*values, frame):
+            found = unknown_in(value)
+            if found is not None:
+                return found
+        T_tool = tool_of(self.fit(values[1], "tooldata", at)).T_flange_tool
+        T_frame = frame_of(self.fit(frame, "wobjdata", at))
+        if at.key == "calcrobt":
+            degrees = [float(q) for q in numbers(self.fit(values[0], "jointtarget", at).parts["robax"])]
+            flange = flange_at(self.options, degrees)
+            assert flange is not None
+            place = pose_record(np.linalg.inv(T_frame) @ flange @ T_tool)
+            status = [float(n) for n in status_at(self.options, degrees, "rapid")] or [0.0] * 4
+            return record(
+                "robtarget", [numbers(place.parts["trans"]), numbers(place.parts["rot"]), status, UNUSED_AXES]
+            )
+        target = self.fit(values[0], "robtarget", at)
+        T = T_frame @ matrix(target) @ np.linalg.inv(T_tool)
+        near = [float(q) / DEG for q in self.last.q] if isinstance(self.last, Joints) and all(self.last.known) else []
+        configuration = tuple(int(n) for n in numbers(target.parts["robconf"]))
+        posture = posture_at(self.options, T, near, configuration, "rapid")
+        if posture is None:
+            return Unknown(f"{at.text}: no posture within the joint limits reaches the target", (at.text,))
+        return record("jointtarget", [posture, UNUSED_AXES])

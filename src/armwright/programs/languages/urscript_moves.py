@@ -53,14 +53,16 @@ class UrscriptMoves(UrscriptValues):
         self.label = ""
         self.load_at_tool = False  # the load's centre of mass is the tool point
         self.pressed = False  # force_mode is on
+        self.moving: dict[str, set[str]] = {}  # threads under way that move the arm, and the variables they set
 
     def machine(self) -> Value:
         """Return the state of the controller that moves depend on."""
-        return self.tool, self.payload, self.last, self.pressed, self.load_at_tool
+        return self.tool, self.payload, self.last, self.pressed, self.load_at_tool, dict(self.moving)
 
     def set_machine(self, state: Value) -> None:
         """Set what `machine` returned."""
-        self.tool, self.payload, self.last, self.pressed, self.load_at_tool = state
+        self.tool, self.payload, self.last, self.pressed, self.load_at_tool, moving = state
+        self.moving = dict(moving)
 
     # --- instructions -------------------------------------------------------------------------------------------------
 
@@ -74,6 +76,8 @@ class UrscriptMoves(UrscriptValues):
         if key in ("run", "join", "kill"):
             if key == "run":
                 self.run_thread(arguments[0].at)
+            elif arguments:
+                self.end_thread(arguments[0].value)
             return True
         if key.startswith("."):
             self.method(tree.FunctionCall(at, arguments))
@@ -126,18 +130,46 @@ class UrscriptMoves(UrscriptValues):
         self.last = None
 
     def run_thread(self, name: Token) -> None:
-        """Leave out a thread; one that moves the arm is in the way."""
+        """Leave out a thread; the moves of one are a gap, and those of the program until it has ended."""
         routine = self.routine(name.key)
         if routine is None:
             self.missing(name)
             return
+        sets = _set_in(routine.body)
         if self.moves_in(routine.body, set()):
-            self.notes.obstacle(f"thread {name.text!r} moves the arm", name, "moves in the program itself")
-        self.notes.note(name.line, f"thread {name.text} moves nothing and is left out", once=True)
-        for at in _set_in(routine.body):
+            self.notes.gap(name, f"thread {name.text!r} moves the arm beside the program, and how far depends on both")
+            self.moving[name.key] = {at.key for at in sets}
+            self.last = None
+            self.changes += 1
+        else:
+            self.notes.note(name.line, f"thread {name.text} moves nothing and is left out", once=True)
+        for at in sets:
             cell = self.scopes.find(self.frame, at.key)
             if cell is not None and at.key not in self.script.bound.get(name.key, ()):
                 cell.value = Unknown(f"{at.text} is set by thread {name.text}", (at.text,), cell.value)
+
+    def end_thread(self, handle: Node) -> None:
+        """Take a thread that is killed or waited for as ended; all of them where the handle does not say which."""
+        if not self.moving:
+            return
+        value = self.value(handle)
+        named = value.names[0] if isinstance(value, Unknown) and value.names else ""
+        if named in self.moving:
+            del self.moving[named]
+        elif self.routine(named) is None:
+            self.moving.clear()
+
+    def _while(self, statement: tree.While) -> None:
+        """Carry out a loop; one that waits for a thread has seen its end, whatever branch the reading took in it."""
+        super()._while(statement)
+        if not self.moving:
+            return
+        inside = tree.statements_in(statement.body)
+        ends = any(isinstance(s, tree.Invoke) and s.at.key in ("kill", "join") for s in inside)
+        asked = _tested_in(statement)
+        for thread in [t for t, sets in self.moving.items() if ends or asked & sets]:
+            self.notes.assume(statement.at.line, f"this loop waits for thread {thread}: behind it the thread has ended")
+            del self.moving[thread]
 
     def moves_in(self, node: Node, looked: set[str]) -> bool:
         """Return whether a stretch of program may move the arm, functions that it calls included."""
@@ -218,6 +250,8 @@ class UrscriptMoves(UrscriptValues):
         try:
             if self.pressed:
                 raise UnknownPart(Unknown("in force_mode the way depends on contact"))
+            if self.moving:
+                raise UnknownPart(Unknown(f"thread {next(iter(self.moving))!r} moves the arm at the same time"))
             for value in (*values.values(), self.tool):
                 unknown = unknown_in(value)
                 if unknown is not None:
@@ -375,4 +409,22 @@ def _set_in(block: Node) -> list[Token]:
             found.append(target.at)
         elif isinstance(statement, tree.Declare) and statement.storage == "global":
             found.append(statement.at)
+    return found
+
+
+def _tested_in(loop: tree.While) -> set[str]:
+    """Return the names that a loop and the tests in it ask."""
+    found: set[str] = set()
+    waiting: list[Node] = [loop.test]
+    for statement in tree.statements_in(loop.body):
+        if isinstance(statement, tree.If):
+            waiting += [test for test, _ in statement.branches]
+        elif isinstance(statement, tree.While):
+            waiting.append(statement.test)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tree.Name):
+            found.add(node.at.key)
+        elif isinstance(node, tuple) and not isinstance(node, Token):
+            waiting += node
     return found
