@@ -110,7 +110,7 @@ def most_of(value: list[ScriptValue]) -> int:
 def with_room(items: list[ScriptValue], most: int) -> ScriptValue:
     """Return a list that may have so many items; `Rows` are taken over."""
     made = items if items.__class__ is Rows else RoomyList(items)
-    made.most = most  # type: ignore[attr-defined]
+    made.most = most
     return made
 
 
