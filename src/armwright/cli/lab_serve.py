@@ -144,7 +144,7 @@ def serve(
 ) -> None:
     """Serve a UR controller: RTDE 30004, scripts 30001–30003, 30020, dashboard 29999; loopback unless --host."""
     from armwright.lab.flange_sensing import DeviceClock
-    from armwright.lab.lab_clock import PRIORITY, real_time
+    from armwright.lab.lab_clock import live_beside_clock
     from armwright.lab.stand import PORTS, Faults, Stand, truth_of
 
     if controller.series not in ("cb3", "e", "arm"):
@@ -170,8 +170,7 @@ def serve(
         if how.hand:
             _follow_hand(stand, gone)
         stand.start()
-        if how.fifo:
-            real_time(PRIORITY - 2)
+        live_beside_clock(fifo=how.fifo)
         ready: dict[str, Any] = {"host": host, "ports": stand.ports, "truth": truth_of(stand, clock)}
         if sensor is not None:
             ready["ft"] = {"rdt": sensor.rdt_port, "http": sensor.http_port}

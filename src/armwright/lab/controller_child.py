@@ -22,8 +22,10 @@ import numpy as np
 
 from armwright.errors import ArmwrightError, InputError
 from armwright.lab.controller.controller import CONTROLLER_TICK
-from armwright.lab.controller.controller_states import ControllerEvent
+from armwright.lab.controller.controller_messages import COLLISION_FELT
+from armwright.lab.controller.controller_states import ControllerEvent, after
 from armwright.lab.hand import Hand, push
+from armwright.lab.lab_clock import live_beside_clock
 from armwright.lab.stand import PORTS, Faults, Stand
 from armwright.lab.touch_record import TouchRecord
 from armwright.robot.load import load
@@ -145,9 +147,13 @@ class ServedController:
         """Have something happen to the controller; tell whether its state admits it."""
         c = self.stand.controller
         with c.lock:
-            before, c.why = c.why, why
-            admitted = c.handle(ControllerEvent[name])
-            c.why = why if admitted else before
+            event = ControllerEvent[name]
+            admitted = after(c.state, event) is not None
+            if admitted and event is ControllerEvent.COLLISION:
+                c.protective_stop(why, COLLISION_FELT)
+            elif admitted:
+                c.why = why
+                c.handle(event)
         return {"admitted": admitted}
 
     def safety(self, inputs: dict[str, bool]) -> dict[str, Any]:
@@ -231,6 +237,7 @@ def main() -> None:
     gc.disable()  # a start makes millions of objects that stay; looking through them all the time takes a tenth of it
     try:
         served = ServedController(next(said))
+        live_beside_clock(fifo=served.stand.clock.wants_fifo)
     except ArmwrightError as error:
         say({"error": str(error)})
         return

@@ -9,6 +9,7 @@ still for longer than `CATCH_UP`, the deadlines move on instead, and that is cou
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +19,8 @@ CATCH_UP = 0.25  # [s]
 EDGES = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 4e-3, 8e-3, 16e-3, 32e-3, 0.1, CATCH_UP)
 SPACING = 1e-3  # [s] from the end of a tick to the next: some clients take two packets within that for one
 PRIORITY = 20  # of SCHED_FIFO, where it is allowed
+PRIORITY_BESIDE = PRIORITY - 2  # of threads that share Python's lock with the clock
+LOCK_SECONDS = 5e-4  # [s] for which another thread may keep Python's lock when the clock wants it; by default 5 ms
 
 
 @dataclass
@@ -54,12 +57,12 @@ class Clock:
     Attributes:
         period: [s]. spacing: between ticks that are late [s]; none at paces that leave no room for it.
         ticks: so far. late: the histogram. lag: how late the present tick is [s].
-        fifo: whether the thread runs under SCHED_FIFO.
+        fifo: whether the thread runs under SCHED_FIFO. wants_fifo: whether it asks for it.
         error: what ended it, if `tick` raised.
     """
 
     def __init__(self, tick: Callable[[], None], period: float, *, fifo: bool = True) -> None:
-        self._tick, self.period, self._wants_fifo = tick, period, fifo
+        self._tick, self.period, self.wants_fifo = tick, period, fifo
         self.spacing = SPACING if period >= 2.0 * SPACING else 0.0
         self.ticks, self.late, self.lag, self.fifo = 0, Lateness(), 0.0, False
         self.error: Exception | None = None
@@ -82,7 +85,7 @@ class Clock:
         self._hold = seconds
 
     def _run(self) -> None:
-        if self._wants_fifo:
+        if self.wants_fifo:
             self.fifo = real_time(PRIORITY)
         due = last = free = time.monotonic()
         try:
@@ -115,6 +118,25 @@ class Clock:
     def running(self) -> bool:
         """Return whether it still ticks."""
         return self._thread.is_alive() and not self._end.is_set()
+
+
+def live_beside_clock(*, fifo: bool) -> None:
+    """Prepare a process that serves: its other threads give Python's lock back soon, and this one is not put aside.
+
+    Args:
+        fifo: whether the clock asks for SCHED_FIFO.
+    """
+    sys.setswitchinterval(LOCK_SECONDS)
+    if fifo:
+        real_time(PRIORITY_BESIDE)
+
+
+def is_real_time() -> bool:
+    """Return whether this thread runs under SCHED_FIFO."""
+    try:
+        return os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO
+    except (AttributeError, OSError):  # not on this system
+        return False
 
 
 def real_time(priority: int) -> bool:
