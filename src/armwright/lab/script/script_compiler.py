@@ -249,7 +249,9 @@ class ScriptCompiler(ExpressionCompiler):
             return [self.branches(node)]
         if isinstance(node, tree.While):
             before, test = len(self.places), self.test(node.test)
+            self.loops += 1
             body = self.block(node.body)
+            self.loops -= 1
             return [ast.While(test, [self.look(at, len(self.places) - before), *body], [], **place)]
         if isinstance(node, tree.Switch):
             return self.choice(node)
@@ -259,6 +261,8 @@ class ScriptCompiler(ExpressionCompiler):
         if isinstance(node, tree.Leave) and node.what == "program":
             return [ast.Raise(ast.Name("h_halt", ast.Load(), **place), None, **place)]
         if isinstance(node, tree.Leave):
+            if not self.loops:
+                self.fail(f"compile_error: {at.text} belongs into a loop", at)
             return [ast.Break(**place) if node.what == "loop" else ast.Continue(**place)]
         raise ScriptError("syntax_error: this statement is not known", at.line, at.column)
 

@@ -54,7 +54,7 @@ class ExpressionCompiler:
         self.calls = CallMatcher(version)
         self.grows = version[:2] >= LISTS_GROW_SINCE
         self.own: set[str] = set()
-        self.depth = 0
+        self.depth = self.loops = 0
         self.program: Routine | None = None
         self.heads: dict[str, FunctionHead] = {}
         self.program_names: set[str] = set()
@@ -202,7 +202,7 @@ class ExpressionCompiler:
         at = node.at
         if at.key == "$":
             said = [(a.at.kind, a.value.value) for a in node.arguments]
-            number = next((min(int(float(n)), LARGEST_WHOLE - 1) for kind, n in said if kind == "number"), 0)
+            number = next((int(min(float(n), LARGEST_WHOLE - 1)) for kind, n in said if kind == "number"), 0)
             text = next((t for kind, t in said if kind == "string"), "")
             return self.helper("label", [self.constant(number, at), self.constant(text, at)], at)
         if at.key == "join":
