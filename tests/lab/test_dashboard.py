@@ -384,6 +384,13 @@ def test_steps_of_a_program():
     assert script_name("straße.urp") == "stra_e"
 
 
+def test_a_served_program_in_many_nodes_is_limited_as_a_whole():
+    twice = UrpProgram((ExternalProgram(), ExternalProgram()), True)
+    assert program_text("x.urp", twice, "a\n" * (MOST_TEXT // 4)).count("a") == MOST_TEXT // 2
+    with pytest.raises(LabError, match=f"x.urp: a program of more than {MOST_TEXT} characters"):
+        program_text("x.urp", twice, "a\n" * (MOST_TEXT // 4 + 1))
+
+
 BOMB = gzip.compress(bytes(20 * MOST_UNPACKED))
 ENTITIES = b'<!DOCTYPE x [<!ENTITY a "b">]><URProgram><children>&a;</children></URProgram>'
 REFUSED = {

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that reads a socket which is never empty goes on; one that reads and gets nothing new ends as a loop."""
+"""Floods: a socket that is never empty, and loops of work with long lists."""
 
 from types import SimpleNamespace
 
 import pytest
 
 from armwright.lab.script.script_sockets import ScriptSockets
-from support.scripts import run
+from support.scripts import program, run
 
 READS = """def prog():
   n = 0
@@ -37,3 +37,32 @@ def test_reading_what_never_ends_is_no_infinite_loop(monkeypatch, more):
 def test_a_loop_that_reads_from_nowhere_still_ends():
     ran = run(READS.format(more=""), ticks=600)
     assert [text for _, _, text in ran.faults] == ["infinite loop: no instruction takes time for 0.5 s"]
+
+
+LONG = {
+    "sum": ("make_list(4000, 0.5, 4000)", "b = a + a"),
+    "difference": ("make_list(4000, 0.5, 4000)", "b = a - a"),
+    "sign": ("make_list(4000, 0.5, 4000)", "b = -a"),
+    "share": ("make_list(4000, 0.5, 4000)", "b = a / 2"),
+    "multiple": ("make_list(4000, 0.5, 4000)", "b = 2 * a"),
+    "comparison": ("make_list(60000, 0.5, 60000)", "b = a == a"),
+    "matrices": ("make_list(16, make_list(16, 0.5, 16), 16)", "b = a * a"),
+    "row": ("make_list(20000, [1], 20000)", "a[0] = [2]"),
+    "part": ("struct(x=make_list(20000, [1], 20000), y=1)", "a.y = 2"),
+}
+
+
+@pytest.mark.parametrize("case", LONG)
+def test_work_with_long_lists_is_charged(case):
+    made, work = LONG[case]
+    body = f"  a = {made}\n  n = 0\n  while True:\n    {work}\n"
+    frames = 20
+    ran = run(program(body + "    n = n + 1\n    write_output_integer_register(0, n)\n  end\n"), ticks=frames)
+    assert ran.faults == []
+    assert 0 < ran.c.registers.out_ints[0] <= 8 * frames  # hundreds a frame, if it cost as much as with numbers
+
+
+def test_an_item_of_a_long_list_costs_as_little_as_a_number():
+    body = "  a = make_list(60000, 0.5, 60000)\n  n = 0\n  while True:\n    a[7] = n\n"
+    ran = run(program(body + "    n = n + 1\n    write_output_integer_register(0, n)\n  end\n"), ticks=20)
+    assert ran.c.registers.out_ints[0] > 100 * 20

@@ -147,18 +147,18 @@ class ProgramStore:
             self._start(program)
         elif any(isinstance(step, ExternalProgram) for step in program.steps):
             self._asking = True
-            self._asker.ask(partial(served_program, self._address), partial(self._served, program, name))
+            self._asker.ask(partial(_whole_program, name, program, self._address), partial(self._served, name))
         else:
             self._start(program_text(name, program))
         return True
 
-    def _served(self, program: UrpProgram, name: str, found: object) -> None:
+    def _served(self, name: str, found: object) -> None:
         self._asking = False
         if isinstance(found, ArmwrightError):
             self._c.messages.append(f"program {name} not started: {found}")
             return
         if self._c.state is ControllerState.READY and self.name == name:
-            self._start(program_text(name, program, str(found)))
+            self._start(str(found))
 
     def forget_request(self) -> None:
         """Start nothing when the answer comes: the operator has stopped."""
@@ -193,7 +193,13 @@ def program_text(name: str, program: UrpProgram, served: str = "") -> str:
         name: of its file, which names the program.
         program: its steps.
         served: text for its External Control nodes.
+
+    Raises:
+        LabError: the whole is too long.
     """
+    nodes = sum(isinstance(step, ExternalProgram) for step in program.steps)
+    if nodes * len(served) > MOST_TEXT:
+        raise LabError(f"{name}: a program of more than {MOST_TEXT} characters")
     lines = []
     for step in program.steps:
         text = f"sleep({step.seconds:.9f})" if isinstance(step, WaitStep) else step
@@ -202,6 +208,11 @@ def program_text(name: str, program: UrpProgram, served: str = "") -> str:
     if not program.once:
         lines = ["while True:", *(indent + line for line in lines), "end"]
     return "\n".join([f"def {script_name(name)}():", *(indent + line for line in lines), "end", ""])
+
+
+def _whole_program(name: str, program: UrpProgram, address: tuple[str, int]) -> str:
+    """Return a program with what a client serves for it; raises as `served_program` and `program_text`."""
+    return program_text(name, program, served_program(address))
 
 
 def script_name(file: str) -> str:

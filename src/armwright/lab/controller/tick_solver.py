@@ -45,7 +45,7 @@ class Solver:
         """
         with self._lock:
             if len(self._jobs) >= MOST_JOBS:
-                raise InputError(f"{MOST_JOBS} poses are waiting for their inverse kinematics already")
+                raise InputError(f"{MOST_JOBS} jobs are waiting already")
             self._jobs.append((job, then))
             self._urgent = is_real_time()
             if self._thread is None:

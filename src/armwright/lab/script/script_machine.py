@@ -47,12 +47,15 @@ ORPHAN_BRAKING = 10.0  # [rad/s²] of a move whose thread was killed
 LONGEST_LOOP = 0.5  # [s] that a thread may compute without waiting
 KEPT_PLACES = 1000  # statements of interpreter mode whose places are remembered: functions may be among them
 DEEPEST_CALL = 50
+TERMS_PER_WORK = 4  # terms of a product that take as long as an empty pass of a loop
 MOST_THREADS = 64
-HELPERS = (
-    "add subtract multiply divide remainder negative positive exclusive equal less more at_most at_least truth "
-    "item set_item part set_part pose_value list_of"
+HELPERS = "remainder positive exclusive less more at_most at_least truth item fitted part pose_value list_of"
+CHARGED_HELPERS = "add subtract divide negative equal"
+"""Operators that take long with lists."""
+OWN_HELPERS = (
+    *("spent", "entered", "run", "kill", "join", "label", "own", "struct", "method", "refused"),
+    *("multiply", "set_item", "set_part"),
 )
-OWN_HELPERS = ("spent", "entered", "run", "kill", "join", "label", "own", "struct", "method", "refused")
 
 
 class ScriptThread:
@@ -117,9 +120,23 @@ class ScriptMachine(ScriptRun):
     def _names(self) -> dict[str, Any]:
         """Return all names that the code can see."""
         names: dict[str, Any] = {"__builtins__": {}, "h_busy": BUSY, "h_missing": MISSING, "h_halt": ScriptHalt}
+        names["h_unset"] = NameError
         names |= {f"h_{name}": getattr(values, name) for name in HELPERS.split()}
+        names |= {f"h_{name}": self._charged(getattr(values, name)) for name in CHARGED_HELPERS.split()}
         names |= {f"h_{name}": getattr(self, name) for name in OWN_HELPERS}
         return names | {f"b_{name}": self._function(name) for name in self.compiled.used}
+
+    def _charged(self, operator: Callable[..., ScriptValue]) -> Callable[..., ScriptValue]:
+        """Return an operator that charges the thread for lists; numbers cost nothing more."""
+
+        def charged(a: ScriptValue, *more: ScriptValue) -> ScriptValue:
+            if a.__class__ not in values.NUMBERS:
+                self.charge(a)
+                for b in more:
+                    self.charge(b)
+            return operator(a, *more)
+
+        return charged
 
     def _function(self, name: str) -> Callable[..., ScriptValue]:
         """Return a function of the language; one that takes long is charged to the thread that calls it."""
@@ -155,6 +172,24 @@ class ScriptMachine(ScriptRun):
         if value is None:
             raise ScriptFault("type_error: this has no value")
         return value
+
+    def multiply(self, a: ScriptValue, b: ScriptValue) -> ScriptValue:
+        """Return a · b; a product of matrices is charged by its terms."""
+        if a.__class__ in values.CONTAINERS or b.__class__ in values.CONTAINERS:
+            rows = len(a) if a.__class__ is values.Rows else 1
+            self.budget -= (values.weight(a) + rows * values.weight(b)) // TERMS_PER_WORK
+        return values.multiply(a, b)
+
+    def set_item(self, base: ScriptValue, index: ScriptValue, value: ScriptValue) -> None:
+        """Put a value in the place of an item; the size of a list of lists is looked at as a whole."""
+        if base.__class__ is values.Rows:
+            self.charge(base)
+        values.set_item(base, index, value)
+
+    def set_part(self, base: ScriptValue, name: str, value: ScriptValue) -> None:
+        """Put a value in the place of a part; the size of the structure is looked at as a whole."""
+        self.charge(base)
+        values.set_part(base, name, value)
 
     def struct(self, names: tuple[str, ...], *parts: ScriptValue) -> ScriptValue:
         """Return a structure."""

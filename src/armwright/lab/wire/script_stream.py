@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
+from armwright.lab.wire.script_text import MOST_TEXT
 from armwright.lab.wire.text_lines import first_line
 from armwright.urscript.urscript_parser import OPENERS, STATEMENT_WORDS
 
-MOST_TEXT = 1 << 20  # bytes of a program
 MOST_SCRIPT_LINE = 1 << 13  # bytes
 LINES_AT_ONCE, BYTES_AT_ONCE = 32, 2048  # of a program that are read in one step: 0.2 ms
 PROGRAMS = ("def", "sec")
