@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from armwright.lab.controller import instructed_moves
 from armwright.lab.controller.controller_messages import PROGRAM_STOPPED, KeyMessage
 from armwright.lab.controller.controller_states import ControllerState
 from armwright.lab.script import script_machine
@@ -179,6 +180,16 @@ def test_threads_and_sockets_are_limited():
     dial = '  i = 0\n  while True:\n    i = i + 1\n    socket_open("127.0.0.1", 9, to_str(i), 0.01)\n  end\n'
     assert run(f"def f():\n{dial}end\n", ticks=300).faults == []  # those that fail are given back
     assert MOST_SOCKETS == 16
+
+
+def test_of_all_threads_one_plans_a_way_of_the_tool_in_a_tick(monkeypatch):
+    c, planned, movel = controller(), [], instructed_moves.movel
+    monkeypatch.setattr(instructed_moves, "movel", lambda c, *more: planned.append(c.ticks) or movel(c, *more))
+    line = "movel(pose_add(get_actual_tcp_pose(), p[0, 0, 0.01, 0, 0, 0]))"
+    threads = "".join(f"  thread t{k}():\n    {line}\n  end\n  run t{k}()\n" for k in range(8))
+    run_text(c, f"def f():\n{threads}  sleep(0.1)\nend\n")
+    assert went(c, 100).faults == []
+    assert len(planned) == 8 == len(set(planned)), "each in a tick of its own"
 
 
 def test_memory_is_limited():

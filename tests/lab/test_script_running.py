@@ -8,6 +8,9 @@ import struct
 import numpy as np
 import pytest
 
+import armwright as aw
+from armwright.cli.lab_serve import ControllerOptions
+from armwright.errors import InputError
 from armwright.lab.controller.controller_messages import (
     CANNOT_FOLLOW,
     PROGRAM_STARTED,
@@ -20,6 +23,10 @@ from armwright.lab.controller.controller_messages import (
 )
 from armwright.lab.controller.controller_states import ControllerEvent, ControllerState
 from armwright.lab.script.script_compiler import compile_script
+from armwright.lab.script.script_faults import ScriptFault
+from armwright.lab.script.script_sockets import ScriptSockets, addresses_of
+from armwright.lab.stand import Stand
+from support.lab import PORTS
 from support.scripts import HOME, controller, run, run_text, went
 
 A = HOME + np.array([0.2, 0, 0, 0, 0, 0])
@@ -359,3 +366,25 @@ def test_a_whole_file_with_functions_and_lines_is_one_program():
     text = "def g(a):\n  return a + 1\nend\nx = g(2)\nwrite_output_float_register(0, x)\n"
     assert run(text).kept[0] == 3.0
     assert compile_script(text, (5, 25, 1, 0)).kind == "top"
+
+
+def test_scripts_dial_loopback_and_what_the_lab_was_told_and_no_other():
+    with Stand(aw.load("ur5"), ports=PORTS, fifo=False, script_hosts=["192.0.2.7", "FD00::7"]) as lab:
+        sockets = ScriptSockets(lab.scripts.hosts)
+    for host in ("192.0.2.7", "fd00::7", "fd00:0::7", "127.0.0.1", "::1"):
+        assert sockets.allowed(host) == host
+    for host in ("192.0.2.8", "fd00::8", "robot.example", "192.0.2.7 ", ""):
+        with pytest.raises(ScriptFault, match="only loopback and allowed addresses"):
+            sockets.allowed(host)
+
+
+@pytest.mark.parametrize("hosts", [["robot.example"], ["192.0.2"], [""], "192.0.2.7"])
+def test_hosts_of_scripts_are_addresses(hosts):
+    with pytest.raises(InputError, match="script hosts"):
+        addresses_of(hosts)
+
+
+def test_the_command_line_takes_hosts_of_scripts():
+    options = ControllerOptions(script_hosts="192.0.2.7, fd00::7").stand_options(aw.load("ur5"))
+    assert addresses_of(options["script_hosts"]) == {"192.0.2.7", "fd00::7"}
+    assert ControllerOptions().stand_options(aw.load("ur5"))["script_hosts"] == []

@@ -260,7 +260,7 @@ TOLD = [
     ("IF $IN[1] THEN\nENDIF", (7, "this IF governs no statement, lines 7 to 8: is one missing?")),
     (
         "SPLINE\nSLIN there\nENDSPLINE",
-        (8, "this move is not known: 'there' is not declared in the files that were read"),
+        (8, "this move is not known: 'there' is not declared in the files that were read; --define or --more says it"),
     ),
 ]
 

@@ -49,3 +49,20 @@ def test_every_damaged_byte_is_told_or_harmless(archive):
         archive.write_bytes(whole[:k])
         with pytest.raises(ProgramError, match=r"cell\.zip"):
             read_program(archive)
+
+
+def test_a_cell_of_krl_is_run_from_the_program_that_no_other_calls(tmp_path):
+    point = "PTP {A1 %d, A2 -90, A3 90, A4 0, A5 30, A6 0}"
+    (tmp_path / "R1" / "System").mkdir(parents=True)
+    (tmp_path / "R1" / "cell.src").write_text(f"DEF CELL()\n{point % 1}\nPART()\nEND\n", encoding="utf-8")
+    (tmp_path / "R1" / "part.src").write_text(f"DEF PART()\n; CELL() calls it\n{point % 2}\nEND\n", encoding="utf-8")
+    (tmp_path / "R1" / "part.dat").write_text("DEFDAT PART\nENDDAT\n", encoding="utf-8")
+    (tmp_path / "R1" / "System" / "sps.sub").write_text("DEF SPS()\nLOOP\nENDLOOP\nEND\n", encoding="utf-8")
+    program = read_program(tmp_path)
+    assert [round(np.degrees(move.target.q[0])) for move in program.moves] == [1, 2]
+    (tmp_path / "R1" / "other.src").write_text(f"DEF OTHER()\n{point % 3}\nEND\n", encoding="utf-8")
+    with pytest.raises(
+        ProgramError, match=r"that no other file calls; valid here: one of \S*cell\.src, \S*other\.src, or --entry"
+    ):
+        read_program(tmp_path)
+    assert len(read_program(tmp_path, entry="OTHER").moves) == 1

@@ -110,7 +110,7 @@ def test_coverage_says_what_lines_need(test, needs):
     text = rapid(f"{go(0)}\nIF {test} THEN\n{go(1)}\n{go(2)}\nENDIF")
     program = aw.read_program(text, "rapid")
     assert program.reading.not_run == ((6, 7, needs),)
-    assert any(note.message == f"lines 6 to 7 did not run; they need {needs}" for note in program.notes)
+    assert any(note.message == f"this and all down to line 7 did not run; they need {needs}" for note in program.notes)
 
 
 def test_coverage_of_krl_and_of_the_other_branch():
@@ -165,3 +165,12 @@ def test_a_wait_that_nothing_waits_for_is_told_and_bad_times_are_refused():
     for bad in (-1.0, float("inf"), float("nan"), "2", True):
         with pytest.raises(aw.InputError, match="waits: di1: expected seconds"):
             aw.read_program(text, "rapid", waits={"di1": bad})
+
+
+def test_a_branch_that_ran_in_another_call_did_run():
+    text = "o<f> sub\no1 if [#1 GT 1]\nG1 X1\no1 else\nG1 X2\no1 endif\no2 if [#1 GT 9]\nG1 X9\no2 endif\n"
+    text += "o<f> endsub\nG21 G90 F100\nG1 X0 Y0 Z0\no<f> call [1]\no<f> call [2]\nM2\n"
+    program = aw.read_program(text, "g-code")
+    assert [round(1e3 * move.target.T[0, 3]) for move in program.moves] == [0, 2, 1]
+    assert program.reading.not_run == ((8, 8, "line 7 to hold"),)
+    assert "did not run; it needs line 7 to hold" in [note.message for note in program.notes]

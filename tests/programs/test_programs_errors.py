@@ -112,7 +112,7 @@ def test_files_that_are_no_programs(tmp_path):
 
     refused(b"", "empty")
     refused(b" \n\n", "empty")
-    refused(b"\xff\xfe\x00m", "not UTF-8 text")
+    refused(b"\xff\xfe\x00m\x00", "p.irl: this is no text; valid here: a text file$")
     refused(b"program a;\x00\x01", "not text")
     refused(b"program a; seq endseq", "moves nowhere")
     refused(b" " * (MAX_BYTES + 1), f"at most {MAX_BYTES}")
@@ -179,3 +179,8 @@ def test_a_loop_that_only_repeats_its_assignments_makes_one_pass():
     program = aw.read_program("while True:\n  a = p[0.5, 0, 0.5, 0, 0, 0]\n  movel(a)\nend\n")
     assert len(program.moves) == 1
     assert [note.line for note in program.reading.assumed if "has no end: one pass" in note.message] == [1]
+
+
+def test_a_radius_that_is_too_small_is_told_in_millimetres():
+    with pytest.raises(aw.ProgramError, match=r"no circle of radius 10 mm .* half the way, 15 mm"):
+        aw.read_program("G21 G90 F100\nG1 X0 Y0 Z0\nG2 X30 Y0 R10\n", "g-code")

@@ -160,8 +160,28 @@ def test_speeds_are_scaled_and_bounded():
     assert one("MoveL p, vmax, fine, tool0;").speed == Fraction(1.0)
     assert one("MoveL p, v1000\\V:=70, fine, tool0;").speed.linear == pytest.approx(0.07)
     assert one("MoveL p, v1000\\T:=3, fine, tool0;").speed == Duration(3.0)
+    assert one("VelSet 50, 800; MoveL p, v1000\\T:=3, fine, tool0;").speed == Duration(6.0)
     own = "CONST speeddata s:=[123,45,5000,1000];"
     assert one("MoveL p, s, fine, tool0;", own).speed == ToolRate(0.123, math.radians(45))
+
+
+def test_seams_are_welded_at_their_weld_speed():
+    weld = "PERS seamdata sm:=[0,0,[0],0]; PERS welddata wd:=[8,0,[5,0,0],[0,0,0]];"
+    seam = "VelSet 50, 800; ArcLStart p, v1000, sm, wd, fine, tool0; ArcL Offs(p,9,0,0), v1000, sm, wd, z1, tool0;"
+    seam += "ArcC Offs(p,20,9,0), Offs(p,30,0,0), v1000, sm, wd\\Weave:=wv, z1, tool0;"
+    seam += "ArcLEnd p, v1000, sm, wd, fine, tool0; MoveL p, v100, fine, tool0;"
+    program = aw.read_program(module(seam, weld), "rapid")
+    assert [move.speed.linear for move in program.moves] == [0.5, 0.008, 0.008, 0.008, 0.05]
+    assert any("welded at 8 mm/s" in note.message for note in program.notes)
+    old = aw.read_program(module("ArcL p, v100, sm, wd, fine, tool0;", weld.replace("[8,0,", "[3,8,0,")), "rapid")
+    assert old.moves[0].speed.linear == 0.1
+    assert any("weld speed of wd is not known" in note.message for note in old.reading.assumed)
+
+
+def test_options_of_a_search_are_known():
+    program = aw.read_program(module("SearchL\\Stop, di1, q, Offs(p,9,0,0), v100, tool0;", "VAR robtarget q;"), "rapid")
+    assert program.moves[0].blend == Stop()
+    assert not any("option" in note.message for note in program.notes)
 
 
 def test_zones_stop_where_the_program_waits():

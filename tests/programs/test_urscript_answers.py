@@ -399,3 +399,9 @@ def test_a_loop_that_only_waits_makes_one_pass():
     )
     assert [m.kind for m in program.moves] == ["wait", "line"]
     assert any("this loop waits for" in note.message for note in program.reading.assumed)
+
+
+def test_a_pose_is_no_name_that_a_test_needs():
+    text = "def f():\n  movej([0,0,0,0,0,0])\n  if 1 < length(p[0,0,1,0,0,0]) + get_digital_in(3):\n"
+    text += "    movej([1,0,0,0,0,0])\n  end\nend\n"
+    assert aw.read_program(text, "urscript").reading.not_run == ((4, 4, "get_digital_in, length"),)

@@ -59,6 +59,9 @@ class ControllerOptions:
         Path | None, typer.Option(metavar="DIR", help="Folder of .script and .urp programs for the dashboard.")
     ] = None
     remote: Annotated[bool, typer.Option("--remote", help="The dashboard says that it is in remote control.")] = False
+    script_hosts: Annotated[
+        str, typer.Option(metavar="HOST[,HOST]", help="Addresses that scripts may dial besides loopback.")
+    ] = ""
     sensitivity: Annotated[float, typer.Option(help="Of the collision detector; 2 halves its thresholds.")] = 1.0
 
     def stand_options(self, arm: Robot) -> dict[str, Any]:
@@ -76,6 +79,7 @@ class ControllerOptions:
             "sensitivity": self.sensitivity,
             "programs": self.programs,
             "remote": self.remote,
+            "script_hosts": [host.strip() for host in self.script_hosts.split(",") if host.strip()],
         }
 
 

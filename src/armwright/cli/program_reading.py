@@ -52,7 +52,7 @@ class ReadingOptions:
         bool, typer.Option("--assume-frames", help="Tools and frames that no file has: flange and base.")
     ] = False
     lock_external: Annotated[bool, typer.Option("--lock-external", help="External axes carry no arm.")] = False
-    passes: Annotated[int, typer.Option("--passes", metavar="N", help="Of loops without an end.")] = 1
+    passes: Annotated[int, typer.Option("--passes", metavar="N", min=1, help="Of loops without an end.")] = 1
     most_moves: Annotated[
         int | None, typer.Option("--most-moves", metavar="N", help="A program with more is refused; 100000.")
     ] = None

@@ -26,13 +26,14 @@ from armwright.lab.operator_panel import OperatorPanel
 from armwright.lab.primary_feed import PrimaryFeed
 from armwright.lab.program_store import ProgramStore
 from armwright.lab.script.script_host import ScriptHost
+from armwright.lab.script.script_sockets import addresses_of
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
 from armwright.lab.wire.interpreter_mode import InterpreterConnection
 from armwright.lab.wire.rtde import RtdeConnection
 from armwright.lab.wire.script_stream import ScriptReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from armwright.lab.flange_sensing import DeviceClock, FeltWrench
@@ -199,6 +200,7 @@ class Stand:
         seed: int = 0,
         programs: str | Path | None = None,
         remote: bool = True,
+        script_hosts: Iterable[str] = (),
     ) -> None:
         """Compile everything and open the ports; nothing moves before `start`.
 
@@ -220,13 +222,14 @@ class Stand:
             seed: of that noise.
             programs: folder of `.script` and `.urp` files that the dashboard loads by name.
             remote: whether an e-Series says that it is in remote control; it obeys the network either way.
+            script_hosts: addresses that sockets of scripts may dial besides loopback.
         """
         if not 0.1 <= pace <= MOST_PACE:
             raise InputError(f"lab: pace must be 0.1 to {MOST_PACE:g}, got {pace}")
         start = start_of(robot) if q0 is None else q0
         plant = LabPlant(robot, q0=start, world=world, sensitivity=sensitivity, current_noise=current_noise, seed=seed)
         self.controller = Controller(plant, e_series=e_series, software=software)
-        self.scripts = ScriptHost(self.controller)
+        self.scripts = ScriptHost(self.controller, hosts=addresses_of(script_hosts))
         if payload is not None:
             plant.carry(payload[0], np.array(payload[1]))
             plant.told(payload[0], np.array(payload[1]))

@@ -87,7 +87,7 @@ class VirtualController:
                 every process can have them at a loopback address of its own (elsewhere 127.0.0.1 is the only one).
             ports: "free" takes any ports that are free, at 127.0.0.1; a dictionary chooses some numbers, 0 a free one.
             options: everything else that `Stand` takes, by the same names: e_series, software, pace, q0, tcp, payload,
-                sensitivity, current_noise, seed, …
+                sensitivity, current_noise, seed, script_hosts, …
         """
         if isinstance(ports, str) and ports != "free":
             raise InputError(f'virtual controller: ports are "free" or a dictionary of numbers, got {ports!r}')

@@ -236,6 +236,8 @@ def write_program(program: Program, language: str) -> str:
 def _content(path: Path) -> tuple[str, bool]:
     try:
         text, western = decoded(read_regular(path, MAX_BYTES), str(path))
+    except ProgramError:
+        raise
     except (OSError, ValueError) as error:
         size = f"at most {MAX_BYTES} bytes" if getattr(error, "errno", None) == errno.EFBIG else "a readable file"
         reason = getattr(error, "strerror", None) or error

@@ -238,7 +238,7 @@ class ScriptCompiler(ExpressionCompiler):
         at = node.at
         place = self.at(at)
         if isinstance(node, tree.Assign):
-            return [self.assignment(node)]
+            return self.assignment(node)
         if isinstance(node, tree.Declare):
             if node.value is None:
                 return [ast.Pass(**place)]
@@ -266,17 +266,30 @@ class ScriptCompiler(ExpressionCompiler):
             return [ast.Break(**place) if node.what == "loop" else ast.Continue(**place)]
         raise ScriptError("syntax_error: this statement is not known", at.line, at.column)
 
-    def assignment(self, node: tree.Assign) -> ast.stmt:
+    def assignment(self, node: tree.Assign) -> list[ast.stmt]:
         """Return ``target = value``."""
         target, place = node.target, self.at(node.at)
         value = self.kept(node.value)
         if isinstance(target, tree.Name):
-            return ast.Assign([self.stored(target.at)], value, **place)
+            if self.grows or isinstance(node.value, tree.Literal):
+                return [ast.Assign([self.stored(target.at)], value, **place)]
+            return self.refilled(target.at, value)
         if isinstance(target, tree.Index):
             base, last = self.rooted(target)
-            return ast.Expr(self.helper("set_item", [base, last, value], target.at), **place)
+            return [ast.Expr(self.helper("set_item", [base, last, value], target.at), **place)]
         name = ast.Constant(target.name, **place)
-        return ast.Expr(self.helper("set_part", [self.expression(target.base), name, value], target.at), **place)
+        return [ast.Expr(self.helper("set_part", [self.expression(target.base), name, value], target.at), **place)]
+
+    def refilled(self, at: Token, value: ast.expr) -> list[ast.stmt]:
+        """Return the assignment to a variable whose list keeps its length, if it has one already."""
+        place = self.at(at)
+        name = f"s_{len(self.places)}"
+        new, old = ast.Name(name, ast.Load(), **place), ast.Name(f"v_{at.key}", ast.Load(), **place)
+        again: ast.stmt = ast.Assign([self.stored(at)], self.helper("fitted", [old, new], at), **place)
+        first: ast.stmt = ast.Assign([self.stored(at)], new, **place)
+        unset = ast.ExceptHandler(ast.Name("h_unset", ast.Load(), **place), None, [first], **place)
+        keep: ast.stmt = ast.Assign([ast.Name(name, ast.Store(), **place)], value, **place)
+        return [keep, ast.Try([again], [unset], [], [], **place)]
 
     def stored(self, at: Token) -> ast.expr:
         """Return a variable that gets a value."""

@@ -23,6 +23,7 @@ from armwright.lab.script.script_arguments import (
 from armwright.lab.script.script_faults import ScriptFault
 from armwright.lab.script.script_values import (
     CONTAINERS,
+    FLAT,
     LISTS,
     MOST_ITEMS,
     MOST_SUMMED_ITEMS,
@@ -36,6 +37,7 @@ from armwright.lab.script.script_values import (
     own,
     text_of,
     weight,
+    with_room,
     within,
 )
 from armwright.spatial import euler_from_rotation, exp_so3, log_so3, pose, rotation_from_euler
@@ -77,7 +79,7 @@ def _power(m: ScriptRun, base: ScriptValue, exponent: ScriptValue) -> ScriptValu
 def _norm(m: ScriptRun, a: ScriptValue) -> ScriptValue:
     if a.__class__ in NUMBERS:
         return within(abs(a))
-    if a.__class__ is not list and a.__class__ is not PoseValue:
+    if a.__class__ not in FLAT and a.__class__ is not PoseValue:
         raise ScriptFault(f"type_error: a is a number or a list, not a {kind_of(a)}")
     m.charge(a)
     return math.sqrt(math.fsum(number(item, "a") ** 2 for item in a))
@@ -90,24 +92,27 @@ def _length(m: ScriptRun, v: ScriptValue) -> int:
 
 
 def _size(m: ScriptRun, v: ScriptValue) -> ScriptValue:
-    if v.__class__ is Rows and v[0].__class__ is list:
+    if v.__class__ is Rows and v and v[0].__class__ in FLAT:
         return [len(v), len(v[0])]
     return _length(m, v)
 
 
 def _make_list(m: ScriptRun, length: ScriptValue, initial: ScriptValue, capacity: ScriptValue) -> ScriptValue:
     count = whole(length, "length", 0, MOST_ITEMS)
-    whole(capacity, "capacity", 0, MOST_ITEMS)
+    room = whole(capacity, "capacity", 0, MOST_ITEMS) or MOST_ITEMS  # 0: it was not told
+    if count > room:
+        raise ScriptFault(f"value_error: a list of {count} items with a capacity of {room}")
     if count * weight(initial) > MOST_ITEMS:
         raise ScriptFault(f"out of memory: more than {MOST_ITEMS} items in one value")
     m.budget -= count * weight(initial) // 16
     if initial is None:
         raise ScriptFault("type_error: a list of what has no value")
     if initial.__class__ in CONTAINERS:
-        made = Rows([own(initial) for _ in range(count)])
+        made: list[ScriptValue] = Rows([own(initial) for _ in range(count)])
         check_size(made)
-        return made
-    return [initial] * count
+    else:
+        made = [initial] * count
+    return made if room == MOST_ITEMS else with_room(made, room)
 
 
 # --- poses ------------------------------------------------------------------------------------------------------------
@@ -223,7 +228,7 @@ def _to_bits(m: ScriptRun, x: ScriptValue) -> ScriptValue:
 
 def _from_bits(m: ScriptRun, bits: ScriptValue) -> int:
     """Return the whole number of at most 32 bits, the least first."""
-    if bits.__class__ is not list or len(bits) > WHOLE_BITS or not all(b.__class__ is bool for b in bits):
+    if bits.__class__ not in FLAT or len(bits) > WHOLE_BITS or not all(b.__class__ is bool for b in bits):
         raise ScriptFault(f"type_error: l is a list of at most {WHOLE_BITS} booleans")
     value = sum(bit << k for k, bit in enumerate(bits))
     return value - 2**32 if value >= 2**31 else value

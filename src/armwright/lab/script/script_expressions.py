@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from armwright.syntax.scanner import Token
     from armwright.urscript import Builtin, ScriptModule
 
+LISTS_GROW_SINCE = (5, 15)  # software; lists keep their first length before, and have no methods
 DEEPEST_EXPRESSION = 150  # operations inside one another: below what Python's own compiler takes
 NODES_PER_WORK = 8  # nodes that take as long as an empty pass of a loop
 OPERATORS = {
@@ -51,6 +52,7 @@ class ExpressionCompiler:
         self.module = module
         self.places: list[tuple[int, int, str]] = [(1, 1, "")]  # Python's lines count from 1
         self.calls = CallMatcher(version)
+        self.grows = version[:2] >= LISTS_GROW_SINCE
         self.own: set[str] = set()
         self.depth = self.loops = 0
         self.program: Routine | None = None
@@ -282,6 +284,8 @@ class ExpressionCompiler:
 
     def method(self, at: Token, arguments: tuple[tree.Argument, ...]) -> ast.expr:
         """Return ``value.method(…)``: lists know some, nothing else does."""
+        if not self.grows:
+            raise not_found(at.text, at.line, at.column)
         if any(a.name for a in arguments):
             self.fail(f"compile_error: {at.text} takes no named arguments", at)
         base = self.expression(arguments[0].value)

@@ -9,19 +9,19 @@ from armwright.lab.script.script_faults import ScriptFault
 from armwright.lab.script.script_values import (
     CONTAINERS,
     LISTS,
-    MOST_ITEMS,
     Rows,
     ScriptValue,
     check_size,
     kind_of,
+    most_of,
     own,
     place_of,
 )
 
 
 def _fits(base: list[ScriptValue], value: ScriptValue) -> None:
-    if len(base) >= MOST_ITEMS:
-        raise ScriptFault(f"out of memory: a list of more than {MOST_ITEMS} items")
+    if len(base) >= most_of(base):
+        raise ScriptFault(f"out of memory: this list has room for {most_of(base)} items")
     if (value.__class__ in CONTAINERS) != (base.__class__ is Rows) or value is None:
         raise ScriptFault(f"type_error: a {kind_of(value)} does not go into this list")
 
@@ -41,8 +41,10 @@ def _insert(base: list[ScriptValue], index: ScriptValue, value: ScriptValue) -> 
 
 
 def _extend(base: list[ScriptValue], more: ScriptValue) -> None:
-    if more.__class__ is not base.__class__ or len(base) + len(more) > MOST_ITEMS:
-        raise ScriptFault("only a list of the same kind goes behind a list, as far as there is room")
+    if more.__class__ not in LISTS or (more.__class__ is Rows) != (base.__class__ is Rows):
+        raise ScriptFault("type_error: only a list of the same kind goes behind a list")
+    if len(base) + len(more) > most_of(base):
+        raise ScriptFault(f"out of memory: this list has room for {most_of(base)} items")
     base.extend(more)
     if base.__class__ is Rows:
         check_size(base)
@@ -74,8 +76,8 @@ METHODS: dict[str, tuple[int, Callable[..., ScriptValue]]] = {
     "remove": (1, _remove),
     "clear": (0, lambda base: base.clear()),
     "slice": (2, _slice),
-    "capacity": (0, lambda base: MOST_ITEMS),
-    "excess_capacity": (0, lambda base: MOST_ITEMS - len(base)),
+    "capacity": (0, most_of),
+    "excess_capacity": (0, lambda base: most_of(base) - len(base)),
 }
 
 

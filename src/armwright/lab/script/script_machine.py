@@ -49,7 +49,7 @@ KEPT_PLACES = 1000  # statements of interpreter mode whose places are remembered
 DEEPEST_CALL = 50
 TERMS_PER_WORK = 4  # terms of a product that take as long as an empty pass of a loop
 MOST_THREADS = 64
-HELPERS = "remainder positive exclusive less more at_most at_least truth item part pose_value list_of"
+HELPERS = "remainder positive exclusive less more at_most at_least truth item fitted part pose_value list_of"
 CHARGED_HELPERS = "add subtract divide negative equal"
 """Operators that take long with lists."""
 OWN_HELPERS = (
@@ -120,6 +120,7 @@ class ScriptMachine(ScriptRun):
     def _names(self) -> dict[str, Any]:
         """Return all names that the code can see."""
         names: dict[str, Any] = {"__builtins__": {}, "h_busy": BUSY, "h_missing": MISSING, "h_halt": ScriptHalt}
+        names["h_unset"] = NameError
         names |= {f"h_{name}": getattr(values, name) for name in HELPERS.split()}
         names |= {f"h_{name}": self._charged(getattr(values, name)) for name in CHARGED_HELPERS.split()}
         names |= {f"h_{name}": getattr(self, name) for name in OWN_HELPERS}

@@ -10,8 +10,10 @@ import contextlib
 import errno
 import ipaddress
 import socket
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from armwright.errors import InputError
 from armwright.lab.script.script_faults import ScriptFault
 
 MOST_SOCKETS = 16
@@ -84,6 +86,20 @@ class ScriptSocket:
             self.sock.close()
 
 
+def addresses_of(hosts: Iterable[str]) -> frozenset[str]:
+    """Return addresses that programs may dial besides loopback, as `ipaddress` writes them.
+
+    Raises:
+        InputError: one is no address; names are not looked up.
+    """
+    if isinstance(hosts, str):
+        raise InputError(f"script hosts: a list of addresses, got the text {hosts!r}")
+    try:
+        return frozenset(str(ipaddress.ip_address(host)) for host in hosts)
+    except ValueError as error:
+        raise InputError(f"script hosts: IPv4 or IPv6 addresses such as 192.168.0.7, no names: {error}") from None
+
+
 class ScriptSockets:
     """The sockets of one program, by name."""
 
@@ -126,7 +142,7 @@ class ScriptSockets:
             address = ipaddress.ip_address(host)
         except ValueError:
             address = None
-        if address is not None and (address.is_loopback or host in self._hosts):
+        if address is not None and (address.is_loopback or str(address) in self._hosts):
             return host
         raise ScriptFault(f"socket_open: only loopback and allowed addresses are dialled here, not {host[:80]!r}")
 

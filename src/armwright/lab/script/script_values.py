@@ -31,10 +31,18 @@ class PoseValue(list[Any]):
     __slots__ = ()
 
 
-class Rows(list[Any]):
-    """A list of lists, poses or structures."""
+class RoomyList(list[Any]):
+    """A list that has its own limit: what `make_list` was told, or the length that it began with.
 
-    __slots__ = ()
+    Attributes:
+        most: items that it may have.
+    """
+
+    most = MOST_ITEMS
+
+
+class Rows(RoomyList):
+    """A list of lists, poses or structures."""
 
 
 class StructValue:
@@ -54,8 +62,9 @@ class StructValue:
 
 
 NUMBERS: frozenset[Any] = frozenset((int, float))
-LISTS: frozenset[Any] = frozenset((list, Rows))
-CONTAINERS: frozenset[Any] = frozenset((list, Rows, PoseValue, StructValue))
+FLAT: frozenset[Any] = frozenset((list, RoomyList))
+LISTS: frozenset[Any] = FLAT | {Rows}
+CONTAINERS: frozenset[Any] = LISTS | {PoseValue, StructValue}
 SCALARS: frozenset[Any] = frozenset((int, float, bool, str))
 KIND_NAMES = {
     int: "integer",
@@ -63,6 +72,7 @@ KIND_NAMES = {
     bool: "boolean",
     str: "string",
     list: "list",
+    RoomyList: "list",
     Rows: "list",
     PoseValue: "pose",
     StructValue: "struct",
@@ -82,17 +92,45 @@ def own(value: ScriptValue) -> ScriptValue:
         return value.copy()
     if kind is PoseValue:
         return PoseValue(value)
-    if kind is Rows:
-        return Rows([own(item) for item in value])
+    if kind is Rows or kind is RoomyList:
+        made = kind([own(item) for item in value])
+        if value.most != MOST_ITEMS:
+            made.most = value.most
+        return made
     if kind is StructValue:
         return StructValue({name: own(part) for name, part in value.parts.items()})
     return value
 
 
+def most_of(value: list[ScriptValue]) -> int:
+    """Return how many items a list may have."""
+    return MOST_ITEMS if value.__class__ is list else value.most  # type: ignore[attr-defined]
+
+
+def with_room(items: list[ScriptValue], most: int) -> ScriptValue:
+    """Return a list that may have so many items; `Rows` are taken over."""
+    made = items if items.__class__ is Rows else RoomyList(items)
+    made.most = most
+    return made
+
+
+def fitted(before: ScriptValue, value: ScriptValue) -> ScriptValue:
+    """Return what a variable keeps that had another value: before software 5.15 a list keeps its first length."""
+    if before.__class__ not in LISTS or value.__class__ not in LISTS:
+        return value
+    most = most_of(before)
+    first = len(before) if most == MOST_ITEMS else most
+    if not first or (len(value) == first and value.__class__ is list):  # a list of nothing has no length yet
+        return value
+    if len(value) > first:
+        raise ScriptFault(f"a list of {len(value)} items in place of {first}: before 5.15 a list keeps its length")
+    return with_room(value, first)
+
+
 def weight(value: ScriptValue) -> int:
     """Return how many items a value has, 1 for a number."""
     kind = value.__class__
-    if kind is list or kind is PoseValue:
+    if kind in FLAT or kind is PoseValue:
         return len(value) + 1
     if kind is Rows:
         return 1 + sum(map(weight, value))
@@ -188,9 +226,9 @@ def multiply(a: ScriptValue, b: ScriptValue) -> ScriptValue:
         return a * b
     if a.__class__ in NUMBERS and b.__class__ in NUMBERS:
         return within(a * b)
-    if a.__class__ is list and b.__class__ in NUMBERS:
+    if a.__class__ in FLAT and b.__class__ in NUMBERS:
         return _scaled(a, b)
-    if b.__class__ is list and a.__class__ in NUMBERS:
+    if b.__class__ in FLAT and a.__class__ in NUMBERS:
         return _scaled(b, a)
     if (a.__class__ is Rows and b.__class__ in LISTS) or (b.__class__ is Rows and a.__class__ in LISTS):
         return _matrix_product(a, b)
@@ -203,7 +241,7 @@ def divide(a: ScriptValue, b: ScriptValue) -> ScriptValue:
         if b == 0:
             raise ScriptFault("division by zero")
         return a / b
-    if a.__class__ is list and b.__class__ in NUMBERS:
+    if a.__class__ in FLAT and b.__class__ in NUMBERS:
         if b == 0:
             raise ScriptFault("division by zero")
         return [divide(item, b) for item in _summed(a)]
@@ -226,7 +264,7 @@ def negative(a: ScriptValue) -> ScriptValue:
     """Return -a."""
     if a.__class__ in NUMBERS:
         return within(-a)
-    if a.__class__ is list:
+    if a.__class__ in FLAT:
         return [negative(item) for item in _summed(a)]
     raise ScriptFault(f"type_error: -{kind_of(a)}")
 
@@ -291,9 +329,9 @@ def _matrix_product(a: list[ScriptValue], b: list[ScriptValue]) -> ScriptValue:
     left = a if a.__class__ is Rows else [a]
     right = b if b.__class__ is Rows else [[item] for item in b]
     inner = len(right)
-    wide = len(right[0]) if inner and right[0].__class__ is list else 0
+    wide = len(right[0]) if inner and right[0].__class__ in FLAT else 0
     sized = [(row, inner) for row in left] + [(row, wide) for row in right]
-    if not wide or any(row.__class__ is not list or len(row) != size for row, size in sized):
+    if not wide or any(row.__class__ not in FLAT or len(row) != size for row, size in sized):
         raise ScriptFault("a product of matrices whose sizes do not fit")
     if len(left) * inner * wide > MOST_SUMMED_ITEMS:
         raise ScriptFault(f"products of more than {MOST_SUMMED_ITEMS} terms are not done here")

@@ -22,10 +22,11 @@ def decoded(content: bytes, file: str) -> tuple[str, bool]:
     """Return a text, and whether it had to be read as cp1252; CR, CRLF and ctrl-Z are taken care of."""
     western = False
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
+        wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))  # as editors of Windows save "Unicode"
+        text = content.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError:
         if b"\x00" in content:
-            raise ProgramError(f"the file is not UTF-8 text: {error}", file=file, valid="a text file") from None
+            raise ProgramError("this is no text", file=file, valid="a text file") from None
         text, western = content.decode("cp1252", errors="replace"), True
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x1a", ""), western
 

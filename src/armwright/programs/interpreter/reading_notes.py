@@ -10,12 +10,14 @@ from typing import NoReturn
 
 from armwright.errors import InputError, ProgramError
 from armwright.programs.interpreter.program_values import Value
+from armwright.programs.interpreter.told_inputs import ToldInputs
 from armwright.programs.languages.program_draft import Draft
 from armwright.programs.program import Duration, Program
 from armwright.programs.reading import BranchKey, Gap, Note, ProgramReading, ReadOptions, Undecided
 from armwright.syntax.program_tree import Module, Routine, blocks_of, statements_in
 from armwright.syntax.scanner import VALID, Token
 
+NOT_DECLARED = "is not declared in the files that were read"
 MOST_TOLD = 8  # obstacles in one message
 MOST_DOUBTFUL = 4  # lines that were left out, in the same
 
@@ -106,7 +108,7 @@ class ReadingNotes:
 
     def gap(self, at: Token, reason: str) -> None:
         """Remember a move that is not known."""
-        said = self.message(reason)
+        said = self.message(reason + ("; --define or --more says it" if reason.endswith(NOT_DECLARED) else ""))
         self.gaps.append(Gap(at.line, self.module.text_of(at.line), said, len(self.draft.moves)))
         self.draft.note(at.line, f"this move is not known: {said}")
 
@@ -140,8 +142,10 @@ class ReadingNotes:
         self.assume(at.line, f"{text}: met after {seconds:g} s, as told")
         self.draft.add(at, kind="wait", target=None, speed=self.draft.cursor.located(at, Duration, seconds))
 
-    def check_waits(self, options: ReadOptions) -> None:
-        """Tell of waits that the user named and that no reached line has."""
+    def check_told(self, options: ReadOptions, inputs: ToldInputs) -> None:
+        """Tell of waits and inputs that the user named and that no reached line has: slips of the pen, perhaps."""
+        for name in inputs.unasked():
+            self.note(0, f"--input {name}: nothing that was reached asks for it")
         for name in options.waits:
             if name.strip().lower() not in self.waited:
                 self.note(0, f"--wait {name}: nothing that was reached waits for it")
@@ -184,7 +188,9 @@ class ReadingNotes:
         for routine in self.called.values():
             if routine.module is self.main:
                 self._idle(routine.body, ran, found)
-        return tuple(sorted({*found, *self.left_out}))
+        moved = ran.union(move.line for move in self.draft.moves) if self.left_out else ran
+        never = (s for s in self.left_out if not moved.intersection(range(s[0], s[1] + 1)))  # in no call, in no pass
+        return tuple(sorted({*found, *never}))
 
     def _idle(self, block: Value, ran: set[int], found: list[tuple[int, int, str]]) -> None:
         first = last = 0
@@ -216,8 +222,8 @@ class ReadingNotes:
         )
         not_run = self.not_run()
         for first, last, why in not_run:
-            lines = f"line {first}" if first == last else f"lines {first} to {last}"
-            self.note(first, f"{lines} did not run" + (f"; they need {why}" if why else ""))
+            more, need = ("", "it needs") if first == last else (f"this and all down to line {last} ", "they need")
+            self.note(first, f"{more}did not run" + (f"; {need} {why}" if why else ""))
         for note in idle:
             self.draft.note(note.line, note.message)
         for at, text in self.main.remarks:

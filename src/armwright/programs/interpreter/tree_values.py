@@ -23,7 +23,8 @@ from armwright.programs.interpreter.program_values import (
     parts_in,
     truth_of,
 )
-from armwright.programs.interpreter.reading_notes import ReadingNotes
+from armwright.programs.interpreter.reading_notes import NOT_DECLARED, ReadingNotes
+from armwright.programs.interpreter.told_inputs import ToldInputs
 from armwright.programs.reading import ReadOptions
 from armwright.syntax import program_tree as tree
 from armwright.syntax.program_tree import Argument, Module, Node, Routine
@@ -47,9 +48,7 @@ class TreeValues:
         self.frame = CallFrame(module, None)
         self.steps = self.calls = self.changes = 0
         self.work = 0  # values worked out and parts copied
-        self.inputs = {
-            name.lower(): list(v) if isinstance(v, list | tuple) else v for name, v in options.inputs.items()
-        }
+        self.inputs = ToldInputs(options.inputs)
         self.worth: dict[type, Callable[[Any], Any]] = {
             tree.Literal: lambda node: node.value,
             tree.Name: self._name,
@@ -130,6 +129,8 @@ class TreeValues:
 
     def copy(self, value: Value) -> Value:
         """Return a value that shares nothing with `value`; one that grew without bounds is refused."""
+        if isinstance(value, str) and len(value) > MOST_PARTS:  # a text may double itself in a loop
+            raise ValueTrouble(f"a text of more than {MOST_PARTS} characters", "shorter texts")
         if not isinstance(value, list | RecordValue):
             return value
         parts = parts_in(value)
@@ -145,7 +146,8 @@ class TreeValues:
         if isinstance(node, tree.Index | tree.Member):
             return self.names_in(node.base)
         if isinstance(node, tree.FunctionCall):
-            return {node.at.text}.union(*(self.names_in(a.value) for a in node.arguments))
+            own = {node.at.text} - {"p["}  # the bracket of a pose of URScript is no name
+            return own.union(*(self.names_in(a.value) for a in node.arguments))
         if isinstance(node, tree.Unary):
             return self.names_in(node.operand)
         if isinstance(node, tree.Binary):
@@ -174,7 +176,7 @@ class TreeValues:
         """Return an input's value if the user says it, else that nothing is known about the name."""
         if at.key in self.inputs:
             return self.input_value(at.key)
-        return Unknown(f"{at.text!r} is not declared in the files that were read", (at.text,), 0.0)
+        return Unknown(f"{at.text!r} {NOT_DECLARED}", (at.text,), 0.0)
 
     def input_value(self, key: str) -> Value:
         """Return what the user says about an input; a list is used up to its last value."""

@@ -81,7 +81,7 @@ class GcodeReader(GcodeQuick):
             self.run(0)
         self.notes.module = self.notes.main
         self.notes.note(1, "targets are places of the arm's own tool frame, or of --tool; G-code names no tool")
-        self.notes.check_waits(self.options)
+        self.notes.check_told(self.options, self.readings)
         return self.notes.finish("", [self.notes.main])
 
     def refuse_turning(self) -> None:
@@ -139,6 +139,7 @@ class GcodeReader(GcodeQuick):
     def step(self, block: Block) -> None:
         """Count a line; what does not end is refused."""
         self.steps += 1
+        self.notes.ran_line(block.line)
         at = token("", block.line, 0)
         over = len(self.notes.draft.moves) + len(self.notes.gaps) > self.options.moves
         if self.steps > self.options.statements or over:

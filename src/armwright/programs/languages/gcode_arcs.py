@@ -106,7 +106,8 @@ def arc_by_radius(p: Array, q: Array, radius: float, plane: str, clockwise: bool
     if chord < ARC_SAME_PLACE:
         raise ValueTrouble("R with an end at the start names no circle", "I, J, K from the start to the centre")
     if chord > 2.0 * abs(radius) + 2.0 * ROUNDING:
-        raise ValueTrouble(f"no circle of radius {abs(radius):.6g} m leads there", "R of at least half the way")
+        half = f"R of at least half the way, {500.0 * chord:.6g} mm"
+        raise ValueTrouble(f"no circle of radius {1e3 * abs(radius):.6g} mm leads there", half)
     height = math.sqrt(max(radius * radius - 0.25 * chord * chord, 0.0))
     side = (-1.0 if clockwise else 1.0) * math.copysign(1.0, radius)
     centre = 0.5 * (p + q)

@@ -14,6 +14,7 @@ import numpy as np
 
 from armwright.programs.interpreter.program_values import Unknown, UnknownPart, Value, ValueTrouble, is_number
 from armwright.programs.interpreter.reading_notes import ReadingNotes
+from armwright.programs.interpreter.told_inputs import ToldInputs
 from armwright.programs.languages.gcode_dialects import DIALECTS, LENIENT, GcodeDialect, guess
 from armwright.programs.languages.gcode_expression import worked_out
 from armwright.programs.languages.gcode_words import Word
@@ -61,7 +62,7 @@ class GcodeAxes:
         self.changes = 0  # of variables
         for name, value in options.define.items():
             self._define(name.strip(), value)
-        self.readings = {name.strip().lower(): value for name, value in options.inputs.items()}
+        self.readings = ToldInputs(options.inputs)
 
     def _dialect(self, text: str) -> GcodeDialect:
         said = self.options.dialect

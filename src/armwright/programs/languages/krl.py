@@ -16,6 +16,7 @@ from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell
 from armwright.programs.interpreter.program_files import Neighbours
 from armwright.programs.interpreter.program_values import RecordValue, Value, ValueTrouble
 from armwright.programs.interpreter.reading_notes import Obstacle
+from armwright.programs.interpreter.told_expression import told_expression
 from armwright.programs.languages.krl_moves import KrlMoves
 from armwright.programs.languages.krl_parser import KrlParser, parse_krl
 from armwright.programs.languages.krl_settings import TABLES
@@ -190,7 +191,7 @@ class KrlReader(KrlMoves):
         """Take over what a user defines; a text is read as KRL."""
         made = value
         if isinstance(value, str):
-            made = self.value(KrlParser(value, f"--define {name}").expression())
+            made = self.value(told_expression(KrlParser, value, f"--define {name}"))
         key = name.lower()
         if key.startswith("$") or "[" in key:
             self.system[key] = made
@@ -231,5 +232,5 @@ class KrlReader(KrlMoves):
         moves = self.notes.draft.moves
         if any(move.T_flange_tool is None for move in moves):
             self.notes.note(1, "no $TOOL is set: targets are places of the arm's own tool frame")
-        self.notes.check_waits(self.options)
+        self.notes.check_told(self.options, self.inputs)
         return self.notes.finish(routine.at.text, self.modules)

@@ -16,6 +16,8 @@ from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell
 from armwright.programs.interpreter.program_entry import entry_of
 from armwright.programs.interpreter.program_files import Neighbours
 from armwright.programs.interpreter.program_values import Value
+from armwright.programs.interpreter.reading_notes import Obstacle
+from armwright.programs.interpreter.told_expression import told_expression
 from armwright.programs.languages.rapid_moves import PLACES, RapidMoves
 from armwright.programs.languages.rapid_parser import RapidParser, parse_rapid
 from armwright.programs.program import Program
@@ -79,8 +81,7 @@ class RapidReader(RapidMoves):
         """Return the variable that a user defines; a text is read as RAPID."""
         if not isinstance(value, str):
             return Cell("", float(value) if not isinstance(value, bool) else value)
-        parser = RapidParser(value, f"--define {name}")
-        node = parser.expression()
+        node = told_expression(RapidParser, value, f"--define {name}")
         made = self.value(node)
         kind = (
             {3: "tooldata", 5: "wobjdata", 4: "robtarget", 2: "jointtarget"}.get(len(made), "")
@@ -89,7 +90,10 @@ class RapidReader(RapidMoves):
         )
         if kind == "robtarget" and not isinstance(made[0], list):
             kind = "speeddata"
-        return Cell(kind, self.fit(made, kind, node.at))
+        try:
+            return Cell(kind, self.fit(made, kind, node.at))
+        except Obstacle as misfit:
+            raise ProgramError(f"--define {name}: {misfit}", valid=f"a {kind or 'value'}") from None
 
     def elsewhere(self, key: str) -> bool:
         """Link the module of this folder that declares a name; two that do are in the way."""
@@ -143,5 +147,5 @@ class RapidReader(RapidMoves):
         self.frame = CallFrame(routine.module, None)
         self.start(routine)
         self.tell_misspelt()
-        self.notes.check_waits(self.options)
+        self.notes.check_told(self.options, self.inputs)
         return self.notes.finish(routine.at.text, self.modules)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armwright.programs.interpreter.program_values import RecordValue, Value, ValueTrouble
+from armwright.programs.interpreter.program_values import RecordValue, Unknown, Value, ValueTrouble
 from armwright.programs.languages.program_draft import DEG, MM
 from armwright.programs.program import Blend, Distance, Fraction, Payload, Speed, Stop, ToolRate
 from armwright.spatial import apply, rotation_from_wxyz, sum_bodies, wxyz_from_rotation
@@ -265,6 +265,16 @@ def speed_of(data: RecordValue) -> Speed:
     if v == math.inf:
         return Fraction(1.0)
     return ToolRate(v / MM, None if w == UNUSED or w == 0.0 else w * DEG)
+
+
+def seam_of(value: list[Value]) -> Value:
+    """Return welddata as far as moves depend on them: ``[weld_speed, org_weld_speed, arc, arc]``.
+
+    Older controllers leave out parts that their configuration does not have: which is which is not known.
+    """
+    if len(value) == 4 and all(isinstance(arc, list) for arc in value[2:]):
+        return RecordValue("welddata", dict(zip(("weld_speed", "org_weld_speed"), value, strict=False)))
+    return Unknown("which part of these welddata is the speed depends on the controller", ("welddata",))
 
 
 def zone_of(data: RecordValue) -> Blend:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.programs.interpreter.program_values import Unknown, UnknownPart, Value
+from armwright.programs.interpreter.program_values import RecordValue, Unknown, UnknownPart, Value
 from armwright.programs.languages.program_draft import DEG, MM, joints_deg
 from armwright.programs.languages.rapid_data import (
     UNUSED,
@@ -48,6 +48,8 @@ PLACES = {  # target, speed, zone, tool: which argument by place
     **dict.fromkeys(("arcc", "arccstart", "arccend"), (1, 2, -2, -1)),
 }
 OPTIONS = ("conc", "id", "noeoffs", "v", "t", "z", "inpos", "wobj", "corr", "tload", "usebaseframe")
+SEARCH_OPTIONS = ("stop", "pstop", "sstop", "sup", "flanks", "posflank", "negflank", "highlevel", "lowlevel")
+SEAMS = ("arcl", "arclend", "arcc", "arccend")  # moves that weld; to the start of a seam the arm comes at its speed
 OWN_MOVES = frozenset(
     key for key in PLACES if key.startswith("move")
 )  # those of other makers have options of their own
@@ -126,6 +128,8 @@ class RapidMoves(RapidSettings):
                 via: Value = self.target(placed[target - 1], False)
                 reach["via"] = Pose(via.T, oriented=False)
             reach["speed"] = self.speed(placed[speed], named)
+            if at.key in SEAMS and "on" not in named:  # with \On the arc strikes at the end of the move
+                reach["speed"] = self.seam_speed(at, placed[-3], reach["speed"])
             reach["blend"] = self.zone(placed[zone], named)
             held = self.tool(placed[tool], at)
             reach["T_base_frame"] = self.frame_of(named.get("wobj"), at)
@@ -195,10 +199,10 @@ class RapidMoves(RapidSettings):
         return Pose(T, status=tuple(int(n) for n in status), name=data.name)
 
     def speed(self, argument: Argument, named: dict[str, Argument]) -> Value:
-        """Return how fast to move, with VelSet."""
+        """Return how fast to move, with VelSet: its percentage scales times as well, its limit does not."""
         at, place = argument.at, self.notes.draft.cursor
         if "t" in named:
-            return place.located(at, Duration, self.amount(named["t"]))
+            return place.located(at, Duration, self.amount(named["t"]) / self.override)
         data = self.given(argument, "speeddata")
         if "v" in named:
             angular = None if data.parts["v_ori"] == UNUSED else data.parts["v_ori"] * DEG
@@ -214,6 +218,18 @@ class RapidMoves(RapidSettings):
         linear = speed.linear * self.override
         linear = min(linear, self.most_speed) if self.most_speed else linear
         return ToolRate(linear, None if speed.angular is None else speed.angular * self.override)
+
+    def seam_speed(self, at: Token, weld: Argument, speed: Value) -> Value:
+        """Return how fast a seam is welded: as its welddata say, without VelSet; else at the move's own speed."""
+        value = self.value(weld.value)
+        mm = value.parts["weld_speed"] if isinstance(value, RecordValue) and value.kind == "welddata" else 0.0
+        if isinstance(mm, float) and 0.0 < mm < UNUSED:
+            said = f"{at.text}: welded at {mm:g} mm/s, the weld_speed of {weld.at.text}; mm/s is taken as its unit"
+            self.notes.note(at.line, said, once=True)
+            return ToolRate(mm / MM, getattr(speed, "angular", None))
+        said = f"{at.text}: the weld speed of {weld.at.text} is not known; the speed of the move is taken"
+        self.notes.assume(at.line, said)
+        return speed
 
     def zone(self, argument: Argument, named: dict[str, Argument]) -> Value:
         """Return what happens at the target."""
@@ -267,7 +283,8 @@ class RapidMoves(RapidSettings):
         targets = placed[2 : 4 if arc else 3]
         fine = Argument(at, "", tree.Name(Token("name", "fine", "fine", at.line, at.column)))
         line = Token(at.kind, at.text, "movec" if arc else "movel", at.line, at.column)
-        self.move(line, [*targets, placed[3 + arc], fine, placed[4 + arc]], named)
+        own = {name: option for name, option in named.items() if name not in SEARCH_OPTIONS}
+        self.move(line, [*targets, placed[3 + arc], fine, placed[4 + arc]], own)
         self.notes.assume(at.line, "nothing is found on the way: the search ends at its target", "--define")
         self.store(self.place(placed[1].value), self.value(targets[-1].value), at)
 

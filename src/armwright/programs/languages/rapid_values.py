@@ -37,6 +37,7 @@ from armwright.programs.languages.rapid_data import (
     pose_record,
     predefined,
     record,
+    seam_of,
     tool_of,
 )
 from armwright.programs.languages.rapid_functions import FUNCTION_OPTIONS, FUNCTIONS, INPUTS, OUTSIDE
@@ -115,6 +116,8 @@ class RapidValues(Interpreter):
                 return made
         except ValueTrouble as trouble:
             self.notes.obstacle(str(trouble), at, trouble.valid)
+        if kind == "welddata" and isinstance(value, list):
+            return seam_of(value)
         if kind and kind not in TYPES and isinstance(value, list):
             return Unknown(f"the parts of the type {kind} are in none of the files", (kind,))
         right = {"bool": bool, "string": str}.get(kind)

@@ -16,6 +16,7 @@ from armwright.errors import ProgramError
 from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell
 from armwright.programs.interpreter.program_values import Value
 from armwright.programs.interpreter.reading_notes import Obstacle
+from armwright.programs.interpreter.told_expression import told_expression
 from armwright.programs.interpreter.tree_routines import LeaveFlow, ReturnFlow
 from armwright.programs.languages.urscript_moves import UrscriptMoves
 from armwright.programs.program import Program
@@ -23,7 +24,6 @@ from armwright.programs.reading import ReadOptions
 from armwright.syntax import program_tree as tree
 from armwright.syntax.program_tree import Node, Routine
 from armwright.syntax.scanner import Token
-from armwright.syntax.tree_parser import Syntax
 from armwright.urscript.urscript_parser import UrscriptParser, parse_urscript
 
 MOST_LISTED = 12  # functions in a message
@@ -51,10 +51,7 @@ class UrscriptReader(UrscriptMoves):
         """Return what a user says by an option; a text is read as URScript."""
         if not isinstance(value, str):
             return value
-        try:
-            return self.value(UrscriptParser(value, option).expression())
-        except Syntax as error:
-            raise ProgramError(f"{option}: {error}", valid=error.valid or "a value of URScript") from None
+        return self.value(told_expression(UrscriptParser, value, option))
 
     def program(self) -> Program:
         """Run the program."""
@@ -86,6 +83,7 @@ class UrscriptReader(UrscriptMoves):
                 self.notes.draft.name = entry
         if self.tool is None:
             self.notes.note(1, "no set_tcp: targets are places of the arm's own tool frame")
+        self.notes.check_told(self.options, self.inputs)
         return self.notes.finish(entry, self.modules)
 
     def run_entry(self, routine: Routine) -> str:

@@ -27,6 +27,7 @@ from armwright.programs.interpreter.program_values import (
     number_of,
     unknown_in,
 )
+from armwright.programs.interpreter.told_inputs import ToldInputs
 from armwright.programs.interpreter.tree_routines import LeaveFlow
 from armwright.programs.reading import ReadOptions
 from armwright.spatial import euler_from_rotation, exp_so3, inverse, log_so3, pose, rotation_from_euler
@@ -88,7 +89,7 @@ class UrscriptValues(Interpreter):
         """Know the functions that give values."""
         super().__init__(module, options)
         self.script = module
-        self.inputs = {k: list(v) if isinstance(v, list | tuple) else v for k, v in options.inputs.items()}
+        self.inputs = ToldInputs(options.inputs, lower=False)
         self.made: dict[str, Callable[..., Value]] = {
             **{n: self._plain(f) for n, f in NUMBERS.items()},
             **POSES,
