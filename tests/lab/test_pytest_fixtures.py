@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -16,6 +17,8 @@ from support.patience import PATIENCE
 from support.places import ROOT
 
 PLUGIN = "armwright.pytest_fixtures"
+# installed, pytest finds it by its entry point; from a source tree on the path it is named
+NAMED = () if importlib.metadata.entry_points(group="pytest11", name="armwright") else ("-p", PLUGIN)
 EXAMPLE = re.search(r"```py\n(.*?)```", (ROOT / "docs/howto/lab_ci.md").read_text(encoding="utf-8"), re.S)
 
 UNUSED = """
@@ -65,12 +68,12 @@ def test_the_entry_point_names_the_plugin():
 
 
 def test_nothing_is_imported_where_it_is_not_used(tmp_path):
-    code, said = run(tmp_path, UNUSED, "-p", PLUGIN, "-p", "no:hypothesispytest")
+    code, said = run(tmp_path, UNUSED, *NAMED, "-p", "no:hypothesispytest")
     assert code == 0 and "1 passed" in said, said
 
 
 def test_another_project_starts_controllers_and_all_end(tmp_path):
-    code, said = run(tmp_path, USED, "-p", PLUGIN)
+    code, said = run(tmp_path, USED, *NAMED)
     assert code == 0 and "2 passed" in said, said
 
 
@@ -81,5 +84,5 @@ def test_the_example_of_the_page_runs(tmp_path):
     if sys.platform != "linux":
         pytest.skip("loopback addresses beyond 127.0.0.1 need Linux")
     assert EXAMPLE is not None
-    code, said = run(tmp_path, EXAMPLE[1], "-p", PLUGIN)
+    code, said = run(tmp_path, EXAMPLE[1], *NAMED)
     assert code == 0 and "1 passed" in said, said
