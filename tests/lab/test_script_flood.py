@@ -62,6 +62,15 @@ def test_work_with_long_lists_is_charged(case):
     assert 0 < ran.c.registers.out_ints[0] <= 8 * frames  # hundreds a frame, if it cost as much as with numbers
 
 
+@pytest.mark.parametrize("call", ("popup(a)", "textmsg(a)", 'b = str_find(a, "y")', 'socket_send_string(a, "none")'))
+def test_long_texts_are_charged(call):
+    double = "  a = str_cat(a, a)\n" * 12
+    body = f'  a = "12345678"\n{double}  n = 0\n  while True:\n    {call}\n'
+    ran = run(program(body + "    n = n + 1\n    write_output_integer_register(0, n)\n  end\n"), ticks=60)
+    assert ran.faults == []
+    assert 0 < ran.c.registers.out_ints[0] <= 8 * 60
+
+
 def test_an_item_of_a_long_list_costs_as_little_as_a_number():
     body = "  a = make_list(60000, 0.5, 60000)\n  n = 0\n  while True:\n    a[7] = n\n"
     ran = run(program(body + "    n = n + 1\n    write_output_integer_register(0, n)\n  end\n"), ticks=20)

@@ -28,7 +28,8 @@ RUNS: dict[str, Callable[..., Any]] = {
     **script_wire.FUNCTIONS,
 }
 LONG_WORK = {
-    5: "textmsg popup set_tcp get_tcp_offset write_output_boolean_register to_str str_cat",
+    5: "textmsg popup set_tcp get_tcp_offset write_output_boolean_register to_str str_cat str_sub str_find "
+    "socket_send_string socket_send_line socket_set_var",
     20: "pose_inv point_dist rpy2rotvec rotvec2rpy wrench_trans get_actual_tcp_pose get_tcp_pose get_target_tcp_pose "
     "get_target_waypoint get_actual_tool_flange_pose get_actual_tcp_speed get_target_tcp_speed get_tcp_force force "
     "tool_contact get_forward_kin zero_ftsensor set_payload set_payload_mass set_payload_cog set_target_payload",
@@ -37,4 +38,4 @@ LONG_WORK = {
     "get_coriolis_and_centrifugal_torques inv movej movel movep movec optimovej optimovel",
 }
 WORK: dict[str, int] = {name: work for work, names in LONG_WORK.items() for name in names.split()}
-"""Functions that take as long as so many passes of an empty loop, some microseconds each."""
+"""Functions that take as long as so many passes of an empty loop, some microseconds each, long texts left aside."""

@@ -145,7 +145,7 @@ class ScriptMachine(ScriptRun):
             return run
 
         def charged(*arguments: ScriptValue) -> ScriptValue:
-            self.budget -= work
+            self.budget -= work + sum(values.weight(text) for text in arguments if text.__class__ is str)
             return run(*arguments)
 
         return charged
