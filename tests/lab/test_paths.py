@@ -48,6 +48,14 @@ def speeds(points):
     return np.linalg.norm(np.diff(points, axis=0), axis=1) / DT
 
 
+@pytest.mark.parametrize("kind", ["movel", "movep", "movej"])
+def test_the_radius_of_the_last_move_does_nothing(c, kind):
+    goal = c.plant.pose_of(HOME) + np.array([0, 0.15, 0, 0, 0, 0])
+    _, points = run(c, program(f"{kind}({literal(goal)}, a=1, v=0.2, r=0.03)"))
+    assert np.linalg.norm(points[-1] - goal[:3]) < 1e-5
+    assert c.program is None and not c.moving
+
+
 @pytest.mark.parametrize("kind", ["movel", "movep"])
 def test_a_blend_leaves_the_lines_only_within_its_radius_and_does_not_stop(c, kind):
     text, waypoint, end = corner(c, kind, 0.03)

@@ -265,10 +265,10 @@ class ScriptMachine(ScriptRun):
                 self._resume(thread)
         if self.ended:
             return
-        if here[0].ended:
+        if here[0].ended and not (self.c.moving and self.c.motion is self.passing):  # the radius of a last move is none
             self.finish()
             return
-        self.threads = [thread for thread in self.threads if not thread.ended]
+        self.threads = [thread for thread in self.threads if not thread.ended or thread is here[0]]
         if self.orphan is not None and self.c.motion is self.orphan:
             self.c.halt(ORPHAN_BRAKING)
         self.orphan = None

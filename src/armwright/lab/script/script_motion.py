@@ -70,8 +70,15 @@ def told(m: ScriptRun, begin: Callable[[], None], *, to_rest: bool = False) -> W
         raise
 
 
+def told_goal(m: ScriptRun, begin: Callable[[], None]) -> Waiting:
+    """Begin a move to a goal and wait for it, see `told`; a program that ends in its blend zone ends at the goal."""
+    yield from told(m, begin)
+    if m.c.instructed:  # not a move that another thread has begun in its place
+        m.passing = m.c.motion
+
+
 def told_path(m: ScriptRun, begin: Callable[[], None]) -> Waiting:
-    """Begin a move along a way of the tool and wait for it, see `told`: of all threads one a tick.
+    """Begin a move along a way of the tool and wait for it, see `told_goal`: of all threads one a tick.
 
     The way is followed through before the arm goes: one to three milliseconds that nothing interrupts.
     """
@@ -79,7 +86,7 @@ def told_path(m: ScriptRun, begin: Callable[[], None]) -> Waiting:
     while m.planned_at == m.c.ticks:
         yield None
     m.planned_at = m.c.ticks
-    yield from told(m, begin)
+    yield from told_goal(m, begin)
 
 
 def goal_joints(m: ScriptRun, goal: ScriptValue, name: str) -> Generator[object, None, Array]:
@@ -125,7 +132,7 @@ def _movej(m: ScriptRun, q: ScriptValue, a: ScriptValue, v: ScriptValue, t: Scri
     check_may_move(m)
     rates, radius = _rates(a, v, t), number(r, "r")
     goal = yield from goal_joints(m, q, "q")
-    yield from told(m, partial(ur.movej, m.c, goal.tolist(), *rates, radius))
+    yield from told_goal(m, partial(ur.movej, m.c, goal.tolist(), *rates, radius))
 
 
 def _movel(m: ScriptRun, pose: ScriptValue, a: ScriptValue, v: ScriptValue, t: ScriptValue, r: ScriptValue) -> Waiting:
@@ -156,7 +163,7 @@ def _optimovej(m: ScriptRun, q: ScriptValue, a: ScriptValue, v: ScriptValue, r: 
     check_may_move(m)
     rates, radius = _rates(a, v)[:2], number(r, "r")
     goal = yield from goal_joints(m, q, "q")
-    yield from told(m, partial(ur.optimovej, m.c, goal.tolist(), *rates, radius))
+    yield from told_goal(m, partial(ur.optimovej, m.c, goal.tolist(), *rates, radius))
 
 
 def _optimovel(m: ScriptRun, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
@@ -190,6 +197,8 @@ def _servoj(
 ) -> Waiting:
     number(a, "a"), number(v, "v")
     time = max(m.step_time, m.step_time if t is None else number(t, "t"))
+    if q.__class__ is PoseValue:
+        raise ScriptFault("type_error: servoj takes six joint angles, not a pose")
     goal = numbers(q, "q", 6).tolist()
     ahead, strength = number(lookahead, "lookahead_time"), number(gain, "gain")
     yield from told(m, partial(ur.servoj, m.c, goal, min(time, MOST_TIME), ahead, strength))
@@ -257,12 +266,13 @@ def _force_mode(
     check_may_move(m)
     free = numbers(selection, "selection_vector", 6) != 0.0
     task, wanted = pose_numbers(frame, "task_frame"), numbers(wrench, "wrench", 6)
+    number_of_kind, most = whole(kind, "type", 1, 3), numbers(limits, "limits", 6)
     motion = m.c.motion
     if not (m.c.moving and isinstance(motion, ForceMode)):
         motion = ForceMode(m.c)
         m.c.begin(motion)
     gain = (FORCE_GAIN if m.force_gain is None else m.force_gain) / FORCE_GAIN
-    motion.aim(free, whole(kind, "type", 1, 3), task, wanted, numbers(limits, "limits", 6), gain)
+    motion.aim(free, number_of_kind, task, wanted, most, gain)
 
 
 def _end_force_mode(m: ScriptRun) -> None:

@@ -31,6 +31,7 @@ class ScriptRun:
         fed: whether the thread has read something that came from outside in this frame: it does not loop for nothing.
         beside: whether it runs beside the program (``sec``): it may neither wait nor move.
         orphan: a motion whose thread was killed in this frame.
+        passing: the move to a goal whose instruction was over last; in its blend zone it is still under way.
         planned_at: tick of the controller in which a way of the tool was last planned; -1 before the first.
         interpreter: takes statements while the program is in interpreter mode, else None.
         flags, random, force_gain, inertia: what the functions of the same names remember.
@@ -44,6 +45,7 @@ class ScriptRun:
         self.sockets = ScriptSockets(hosts)
         self.flags = [False] * FLAGS
         self.orphan: object = None
+        self.passing: object = None
         self.planned_at = -1
         self.random = random.Random(0)  # the same in every run
         self.force_gain: float | None = None
