@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 
 import pytest
 
@@ -189,3 +190,29 @@ def test_where_the_arm_is_at_first_is_one_value(run, monkeypatch):
     code, _, err = run(text, ".script", *(word for one in said for word in ("--input", one)))
     assert code == 2 and "read" in err, err
     assert got[0].moves[0].target.q[5] == 5 and got[0].moves[1].target.T[:3, 3] == pytest.approx([1, 2, 4])
+
+
+def test_a_project_is_shown_from_its_folder_as_from_an_archive(capsys, tmp_path, monkeypatch):
+    folder = tmp_path / "cell"
+    (folder / "modules").mkdir(parents=True)
+    (folder / "modules" / "m.mod").write_text(RAPID, encoding="utf-8")
+    with zipfile.ZipFile(tmp_path / "cell.zip", "w") as archive:
+        archive.write(folder / "modules" / "m.mod", "modules/m.mod")
+    shown = []
+    for name in ("cell", "cell.zip"):
+        assert main(["show", str(tmp_path / name), "--json"]) == 0
+        shown.append(json.loads(capsys.readouterr().out)["moves"])
+    assert shown[0] == shown[1] and len(shown[0]) == 1
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ur5").mkdir()
+    (tmp_path / "ur5" / "m.mod").write_text(RAPID, encoding="utf-8")
+    assert main(["show", "ur5", "--json"]) == 0 and "joints" in json.loads(capsys.readouterr().out)
+    assert main(["show", "ur5/m.mod", "--json"]) == 0 and "moves" in json.loads(capsys.readouterr().out)
+
+
+def test_a_note_about_the_whole_program_has_no_line(capsys, tmp_path):
+    file = tmp_path / "m.mod"
+    file.write_bytes(RAPID.replace("MODULE m", "MODULE m ! Größe").encode("cp1252"))
+    assert main(["show", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "note: the file is no UTF-8 text" in out and "line 0" not in out

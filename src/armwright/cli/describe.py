@@ -64,7 +64,8 @@ def robots(json: Json = False) -> None:
 def show(
     *,
     robot: Annotated[
-        str, typer.Argument(metavar="ROBOT|FILE", help=f"{WHICH} Or a program: {names_of(LANGUAGES, titles=True)}.")
+        str,
+        typer.Argument(metavar="ROBOT|FILE|FOLDER", help=f"{WHICH} Or a program: {names_of(LANGUAGES, titles=True)}."),
     ],
     draw: Annotated[
         Path | None,
@@ -102,7 +103,15 @@ def show(
 
 
 def is_program(name: str) -> bool:
-    """Whether a word names a robot program: by the suffix of its language, or a file that no arm can come from."""
+    """Whether a word names a robot program: by the suffix of its language, or a file that no arm can come from.
+
+    A folder is one if it has files of a program; an arm of the catalogue whose name a folder bears stays an arm.
+    """
+    if Path(name).is_dir():
+        from armwright.programs.interpreter.program_folder import is_project
+        from armwright.robot.load import robots as entries
+
+        return is_project(Path(name)) and all(name.lower() != entry.name.lower() for entry in entries())
     suffix = Path(name).suffix.lower()
     if suffix in ("", *ARM_SUFFIXES):
         return False

@@ -40,7 +40,7 @@ from armwright.cli.output import INTERRUPTED, NEGATIVE, WRONG, page_of, say, say
 from armwright.cli.output import tell as remark
 from armwright.cli.people_options import PeopleOptions
 from armwright.cli.program_hints import reading_hint, say_all
-from armwright.cli.program_reading import PARTIAL, GcodeOptions, say_nothing_moves
+from armwright.cli.program_reading import PARTIAL, GcodeOptions, say_note, say_nothing_moves
 from armwright.cli.program_starts import start_joints, started
 from armwright.cli.simulate_command import progress
 from armwright.errors import ArmwrightError, NotSupportedError
@@ -115,7 +115,7 @@ def print_program(program: Program) -> None:
     title = f"{program.name or program.file} ({program.language}){robot}"
     table(title, ["#", "line", "move", "target [mm, °]", "speed", "at its end", "orientation"], rows, left=7)
     for note in program.notes:
-        say(note.message, lead=f"line {note.line}: ")
+        say_note(note)
 
 
 SHOWN = 12  # events in the terminal; the report and --json have them all
@@ -434,4 +434,4 @@ def print_tables(outcome: ProgramRun) -> None:
     for words in outcome.advice:
         say(words)
     for note in outcome.plan.notes:
-        say(note.message, lead=f"line {note.line}: " if note.line else "note: ")
+        say_note(note)

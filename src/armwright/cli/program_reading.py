@@ -18,6 +18,7 @@ from armwright.cli.output import WRONG, say
 
 if TYPE_CHECKING:
     from armwright.programs import Program
+    from armwright.programs.reading import Note
 
 PARTIAL = 3
 """Exit code of a program that is feasible as far as it was read."""
@@ -176,4 +177,9 @@ def say_nothing_moves(program: Program) -> None:
     routines = f"; its routines: {', '.join(reading.routines)}" if reading.routines else ""
     say(f"{program.name or program.file}: {reading.words} are known{routines}")
     for note in program.notes[:MOST_SHOWN]:
-        say(note.message, lead=f"line {note.line}: " if note.line else "note: ")
+        say_note(note)
+
+
+def say_note(note: Note) -> None:
+    """Print a note with its line; one about the whole program has none."""
+    say(note.message, lead=f"line {note.line}: " if note.line else "note: ")

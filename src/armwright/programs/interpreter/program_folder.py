@@ -53,6 +53,11 @@ def main_file(path: Path, told: ReadOptions) -> tuple[Path, ReadOptions]:
     return main, replace(told, texts=texts, neighbours=more)
 
 
+def is_project(folder: Path) -> bool:
+    """Return whether a folder, or one in it, has files of a program."""
+    return any(inner.suffix.lower() in SEVERAL and inner.is_file() for inner in folder.rglob("*"))
+
+
 def _uncalled(texts: dict[str, tuple[str, bool]]) -> list[str]:
     """Return the KRL files whose first routine is called in no other file; the only one, whatever it has."""
     sources = [name for name in texts if name.lower().endswith((".src", ".krl"))]

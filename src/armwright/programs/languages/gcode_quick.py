@@ -12,7 +12,7 @@ import numpy as np
 
 from armwright.programs.languages.gcode_blocks import GcodeBlocks
 from armwright.programs.languages.gcode_words import Block
-from armwright.programs.languages.program_draft import FARTHEST_POSITION
+from armwright.programs.languages.unit_limits import FARTHEST_POSITION
 from armwright.programs.program import Fraction, Move, Pose, Speed, ToolRate
 from armwright.programs.reading import ReadOptions
 from armwright.types import Array

@@ -421,6 +421,7 @@ class KrlMoves(KrlKinematics):
         if linear is None:
             said = f"{name.upper()}.CP was not set before this move"
             raise UnknownPart(Unknown(said, (f"{name.upper()}.CP",)))
+        self.notes.draft.check_amount("tool speed" if name == "$vel" else "tool acceleration", linear, at)
         scale = self.override(at) if name == "$vel" else 1.0
         turned = None if turning is None else turning * DEG * scale
         made: ToolRate = self.notes.draft.cursor.located(at, ToolRate, linear * scale, turned)

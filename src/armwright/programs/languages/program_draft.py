@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import ProgramError
+from armwright.programs.languages.unit_limits import LIMITS, UNITS
 from armwright.programs.program import Joints, Move, Pose, Program, Target
 from armwright.programs.reading import MOST_MOVES, Note
 from armwright.spatial import pose, rotation_from_euler, rotation_from_wxyz
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
 
 FEWER = "a shorter program, or --most-moves with as many as it makes"
 MAX_STEPS = 100_000  # statements carried out, loops included
-FARTHEST_POSITION = 100.0  # m; far beyond the reach of any arm
 NEAR_DISTANCE = 0.01  # m; targets of a whole program that all lie so near suggest metres where millimetres are read
-MOST_TURNS = 4.0  # of a joint; more suggests degrees where radians are meant
 MM, DEG, PERCENT = 1000.0, math.pi / 180.0, 100.0  # lengths and shares are divided by these: 350 mm is 0.35 m
 
 
@@ -72,20 +71,17 @@ class Draft:
     def check_units(self, target: Target | None, at: Token) -> None:
         """Refuse targets that are so far away that another unit must have been meant."""
         if isinstance(target, Pose):
-            distance = max(map(abs, target.T[:3, 3].tolist()))
-            if distance > FARTHEST_POSITION:
-                self.cursor.fail(
-                    f"a target {distance:.4g} m away: millimetres where metres are meant?",
-                    at=at,
-                    valid=f"targets within {FARTHEST_POSITION:g} m; {self.language} counts in {UNITS[self.language]}",
-                )
-        elif isinstance(target, Joints) and float(np.abs(target.q).max()) > MOST_TURNS * 2.0 * math.pi:
-            turns = float(np.abs(target.q).max()) / (2.0 * math.pi)
-            self.cursor.fail(
-                f"a joint target of {turns:.4g} turns: degrees where radians are meant?",
-                at=at,
-                valid=f"joints within {MOST_TURNS:g} turns; {self.language} counts in {UNITS[self.language]}",
-            )
+            what = "target" if self.language == "urscript" else "far target"
+            self.check_amount(what, max(map(abs, target.T[:3, 3].tolist())), at)
+        elif isinstance(target, Joints):
+            self.check_amount("turns", float(np.abs(target.q).max()) / (2.0 * math.pi), at)
+
+    def check_amount(self, what: str, value: float, at: Token) -> None:
+        """Refuse an amount, in the unit of its row of `LIMITS`, that only a slip of the unit explains."""
+        limit = LIMITS[what]
+        if limit.most < value < math.inf:
+            units = UNITS[self.language]
+            self.cursor.fail(limit.words(value), at=at, valid=f"{limit.valid}; {self.language} counts in {units}")
 
     def all_near(self) -> bool:
         """Return whether there are targets in the arm's base, and all of them lie within `NEAR_DISTANCE` of it."""
@@ -122,15 +118,6 @@ class Draft:
             notes=notes,
             reading=reading,
         )
-
-
-UNITS = {
-    "l-irl": "mm and degrees",
-    "urscript": "m and radians",
-    "rapid": "mm and degrees",
-    "krl": "mm and degrees",
-    "g-code": "mm or inches and degrees",
-}
 
 
 def joints_deg(degrees: Sequence[float], known: tuple[bool, ...] = (), name: str = "") -> Joints:

@@ -270,6 +270,10 @@ class UrscriptMoves(UrscriptValues):
         rate = LeadingAxis if joint else ToolRate
         v, a = amounts.get("v", 1.05 if joint else 0.25), amounts.get("a", 1.4 if joint else 1.2)
         seconds, radius = amounts.get("t", 0.0), amounts.get("r", 0.0)
+        of_what = "joint" if joint else "tool"
+        for letter, what in (("v", f"{of_what} speed"), ("a", f"{of_what} acceleration"), ("r", "rounding")):
+            if letter in amounts and not (seconds and letter != "r"):  # `t` overrules the others
+                self.notes.draft.check_amount(what, amounts[letter], places[f"{letter} name"])
         parts: dict[str, Any] = {"kind": "joint" if joint else "line"}
         if at.key == "movec":
             mode = amounts.get("mode", 0.0)
@@ -349,6 +353,8 @@ class UrscriptMoves(UrscriptValues):
         unknown = next((u for v in values.values() if (u := unknown_in(v)) is not None), None)
         if at.key == "set_tcp":
             self.tool = unknown if unknown is not None else matrix_of(values["pose"])
+            if isinstance(self.tool, np.ndarray):
+                self.notes.draft.check_amount("tool point", float(np.abs(self.tool[:3, 3]).max()), at)
             if self.load_at_tool and isinstance(self.payload, Payload):
                 self.payload = replace(self.payload, com=self.tool_point())
                 self.notes.note(at.line, "the load moves with the tool point: set_payload named no centre of mass")
