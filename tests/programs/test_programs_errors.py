@@ -66,8 +66,8 @@ MISTAKES = [
     ("urscript", "v=0.1", "r=50", 4, "r", "over 50 m: mm where m are meant? (then 0.05 m)"),
     (
         "urscript",
-        "0, 0, 0, 0, 0, 0]",
-        "0, 0, 0, 0, 0, 0], v=180",
+        "v=1.0",
+        "v=180",
         3,
         "v",
         "°/s where rad/s are meant? (then 3.142 rad/s)",
