@@ -253,6 +253,7 @@ def test_a_folder_before_the_name_is_not_looked_at(bench, folder):
     (folder.parent / "outside.script").write_text("x", encoding="utf-8")
     assert bench.ask("load ../outside.script") == "File not found: ../outside.script"
     assert bench.ask("load ../../wait_program.urp").startswith("Loading program")
+    assert bench.ask(r"load ..\wait_program.urp").startswith("Loading program")
 
 
 def test_other_clients_are_answered_while_a_program_is_being_read(bench):

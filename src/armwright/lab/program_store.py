@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from armwright.errors import ArmwrightError, InputError
@@ -105,7 +105,8 @@ class ProgramStore:
     def load(self, asked: str) -> Loading:
         """Read a program; a folder before its name is not looked at. The result comes in a later tick."""
         loading = Loading(asked)
-        name = PurePosixPath(asked[:MOST_NAME]).name
+        # both kinds of slashes and a drive's letter part a name, whatever the system: none leads out of the folder
+        name = PureWindowsPath(asked[:MOST_NAME]).name
         if RUNTIME.get(self._c.state, RuntimeState.STOPPED) is not RuntimeState.STOPPED:
             loading.done, loading.refused = True, "a program runs"
         elif self._folder is None or not name.endswith(SUFFIXES):
@@ -131,7 +132,7 @@ class ProgramStore:
 
     def has_installation(self, asked: str) -> bool:
         """Return whether there is an installation of that name."""
-        return PurePosixPath(asked[:MOST_NAME]).name == INSTALLATION
+        return PureWindowsPath(asked[:MOST_NAME]).name == INSTALLATION
 
     def play(self) -> bool:
         """Play the loaded program, or go on with one that pauses; False if that is not possible."""
@@ -217,7 +218,7 @@ def _whole_program(name: str, program: UrpProgram, address: tuple[str, int]) -> 
 
 def script_name(file: str) -> str:
     """Return the name of a file as one that URScript takes: letters, digits and ``_``, no digit first."""
-    name = re.sub(r"\W", "_", PurePosixPath(file).stem, flags=re.ASCII)
+    name = re.sub(r"\W", "_", PureWindowsPath(file).stem, flags=re.ASCII)
     return name if name and not name[0].isdigit() else f"program_{name}"
 
 
