@@ -216,3 +216,8 @@ def test_a_note_about_the_whole_program_has_no_line(capsys, tmp_path):
     assert main(["show", str(file)]) == 0
     out = capsys.readouterr().out
     assert "note: the file is no UTF-8 text" in out and "line 0" not in out
+
+
+def test_no_pass_at_all_is_a_wrong_option(run):
+    code, _, err = run(RAPID, ".mod", *AT, "--passes", "0")
+    assert code == 2 and "--passes" in err

@@ -42,6 +42,41 @@ def test_a_definition_that_is_no_value_is_refused(language, text, said):
         aw.read_program(TEXTS[language], language, define={"home": text})
 
 
+@pytest.mark.parametrize("language", ["rapid", "krl", "urscript"])
+def test_a_definition_that_nothing_takes_is_told(language):
+    value = {"rapid": "[[0,1,2,0,3,0],[9E9,9E9,9E9,9E9,9E9,9E9]]", "krl": "{A1 0}", "urscript": "[0,0,0,0,0,1]"}[
+        language
+    ]
+    name = {"krl": "home2"}.get(language, "home")
+    told = {name: value, "Hoem": value}
+    program = aw.read_program(TEXTS[language], language, define=told, inputs={NAMED[language]: 1})
+    said = [note.message for note in program.notes if "--define" in note.message]
+    assert said == ["--define Hoem: nothing that was reached takes it"]
+    assert program.reading.whole and program.reading.reached == 2
+
+
+@pytest.mark.parametrize("language", sorted(TEXTS))
+def test_a_file_of_the_controller_that_is_missing_is_refused(language, tmp_path):
+    missing = tmp_path / "config.dat"
+    with pytest.raises(ProgramError, match=r"config\.dat: cannot read: no such file") as caught:
+        aw.read_program(TEXTS[language], language, config=missing)
+    assert caught.value.file == str(missing)
+
+
+@pytest.mark.parametrize("language", sorted(TEXTS))
+def test_no_pass_at_all_is_refused(language):
+    with pytest.raises(aw.InputError, match="passes: expected 1 or more, got 0"):
+        aw.read_program(TEXTS[language], language, passes=0)
+
+
+def test_truth_is_told_as_the_language_writes_it():
+    program = aw.read_program(TEXTS["rapid"], "rapid")
+    assert any("depends on di1: taken as FALSE" in note.message for note in program.notes)
+    flag = TEXTS["rapid"].replace("PROC main()", "VAR bool go := TRUE;\nPROC main()").replace("di1=1", "go=(di1=1)")
+    said = [note.message for note in aw.read_program(flag, "rapid").notes]
+    assert not any("True" in words or "False" in words for words in said), said
+
+
 def test_a_definition_of_another_type_is_refused():
     wrong = '[[1,2,"a"],[1,0,0,0],[0,0,0,0],[0,0,0,0,0,0]]'
     with pytest.raises(ProgramError, match=r"^--define home: expected a number for z; valid here: a robtarget"):

@@ -163,6 +163,8 @@ def read_program(
         start_q=_start(start_q, robot),
         **gcode_options(dialect, part, tool_axis, spin, machine_home, machine_frame),
     )
+    if told.config is not None and not told.config.exists():
+        raise ProgramError("cannot read: no such file or folder", file=str(config), valid="the controller's own data")
     if passes < 1:
         raise InputError(f"read_program: passes: expected 1 or more, got {passes}")
     western = False

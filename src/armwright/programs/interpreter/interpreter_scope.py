@@ -101,12 +101,13 @@ class CallFrame:
 
 
 class Scopes:
-    """Data of modules: `own` by module, `shared` by all."""
+    """Data of modules: `own` by module, `shared` by all; `unused` are definitions that nothing has looked for yet."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
         self.own: dict[int, dict[str, Cell]] = {}
         self.shared: dict[str, Cell] = {}
+        self.unused: dict[str, str] = {}
 
     def add(self, module: Module, declare: Declare, *, hidden: bool, partner: Module | None = None) -> None:
         """Add data of a module, which is worked out when it is first used; a partner sees them as its own."""
@@ -117,12 +118,21 @@ class Scopes:
         if not hidden:
             self.shared.setdefault(declare.at.key, cell)
 
+    def define(self, name: str, key: str, cell: Cell) -> None:
+        """Add what a user defines, under the name that he wrote."""
+        self.shared[key] = cell
+        self.unused[key] = name
+
     def find(self, frame: CallFrame, key: str) -> Value:
         """Return the variable that a name means in a routine; None if there is none."""
         found = frame.cells.get(key)
         if found is None:
             found = self.own.get(id(frame.module), {}).get(key)
-        return found if found is not None else self.shared.get(key)
+        if found is not None:
+            return found
+        if self.unused:
+            self.unused.pop(key, None)
+        return self.shared.get(key)
 
     def all_cells(self, frame: CallFrame) -> list[Cell]:
         """Return every variable that has a value."""

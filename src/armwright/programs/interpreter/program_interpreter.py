@@ -181,7 +181,7 @@ class Interpreter(TreeRoutines):
         taken = None if value.guess is None else truth_of(value.guess)
         option = f"--input {value.names[0]}=…" if value.names else ""
         way = bool(self.notes.decide(self.options, at, part, names, ("false", "true"), int(bool(taken))))
-        self.notes.assume(at.line, f"{what} depends on {names}: taken as {str(way).lower()}", option)
+        self.notes.assume(at.line, f"{what} depends on {names}: taken as {self.truths[way]}", option)
         return taken if way == bool(taken) else way
 
     def _if(self, statement: tree.If) -> None:
@@ -378,6 +378,7 @@ class Interpreter(TreeRoutines):
             cell.value = value
         self.set_machine(machine)
 
+    truths = ("false", "true")  # as the language writes them
     unsure_tests = 0  # how many tests were not known so far
     external: list[float] | None = None  # where the external axes stand
 

@@ -6,6 +6,7 @@ Obstacles are collected, not raised one by one: all that stands in the way of a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NoReturn
 
 from armwright.errors import InputError, ProgramError
@@ -142,8 +143,10 @@ class ReadingNotes:
         self.assume(at.line, f"{text}: met after {seconds:g} s, as told")
         self.draft.add(at, kind="wait", target=None, speed=self.draft.cursor.located(at, Duration, seconds))
 
-    def check_told(self, options: ReadOptions, inputs: ToldInputs) -> None:
-        """Tell of waits and inputs that the user named and that no reached line has: slips of the pen, perhaps."""
+    def check_told(self, options: ReadOptions, inputs: ToldInputs, unused: Mapping[str, str] | None = None) -> None:
+        """Tell of waits, inputs and definitions (`unused`, by key) that no reached line has: slips of the pen."""
+        for name in (unused or {}).values():
+            self.note(0, f"--define {name}: nothing that was reached takes it")
         for name in inputs.unasked():
             self.note(0, f"--input {name}: nothing that was reached asks for it")
         for name in options.waits:

@@ -196,7 +196,7 @@ class KrlReader(KrlMoves):
         if key.startswith("$") or "[" in key:
             self.system[key] = made
         else:
-            self.scopes.shared[key] = Cell("", made)
+            self.scopes.define(name, key, Cell("", made))
 
     # --- running ------------------------------------------------------------------------------------------------------
 
@@ -232,5 +232,5 @@ class KrlReader(KrlMoves):
         moves = self.notes.draft.moves
         if any(move.T_flange_tool is None for move in moves):
             self.notes.note(1, "no $TOOL is set: targets are places of the arm's own tool frame")
-        self.notes.check_told(self.options, self.inputs)
+        self.notes.check_told(self.options, self.inputs, self.scopes.unused)
         return self.notes.finish(routine.at.text, self.modules)

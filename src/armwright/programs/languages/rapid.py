@@ -57,7 +57,7 @@ class RapidReader(RapidMoves):
                     self.link(module)
                     self.notes.files.setdefault(str(path))
         for name, value in options.define.items():
-            self.scopes.shared[name.lower()] = self.defined(name, value)
+            self.scopes.define(name, name.lower(), self.defined(name, value))
 
     def link(self, module: Module) -> None:
         """Add a module: its data are worked out when they are used."""
@@ -147,5 +147,5 @@ class RapidReader(RapidMoves):
         self.frame = CallFrame(routine.module, None)
         self.start(routine)
         self.tell_misspelt()
-        self.notes.check_told(self.options, self.inputs)
+        self.notes.check_told(self.options, self.inputs, self.scopes.unused)
         return self.notes.finish(routine.at.text, self.modules)

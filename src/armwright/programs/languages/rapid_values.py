@@ -55,6 +55,7 @@ class RapidValues(Interpreter):
     """See the module's text."""
 
     language = "rapid"
+    truths = ("FALSE", "TRUE")
     functions = tuple(FUNCTIONS)
     predefined = predefined()
 

@@ -41,7 +41,7 @@ class UrscriptReader(UrscriptMoves):
         """Read the file."""
         super().__init__(parse_urscript(text, file), options)
         for name, value in options.define.items():
-            self.scopes.shared[name] = Cell("", self.defined(f"--define {name}", value))
+            self.scopes.define(name, name, Cell("", self.defined(f"--define {name}", value)))
         for name, said in self.inputs.items():
             if isinstance(said, str) and re.match(r"\s*p?\s*\[", said):  # other texts are texts, as a socket sends them
                 made = self.defined(f"--input {name}", said)
@@ -83,7 +83,7 @@ class UrscriptReader(UrscriptMoves):
                 self.notes.draft.name = entry
         if self.tool is None:
             self.notes.note(1, "no set_tcp: targets are places of the arm's own tool frame")
-        self.notes.check_told(self.options, self.inputs)
+        self.notes.check_told(self.options, self.inputs, self.scopes.unused)
         return self.notes.finish(entry, self.modules)
 
     def run_entry(self, routine: Routine) -> str:
