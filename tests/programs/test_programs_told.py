@@ -72,9 +72,14 @@ def test_no_pass_at_all_is_refused(language):
 def test_truth_is_told_as_the_language_writes_it():
     program = aw.read_program(TEXTS["rapid"], "rapid")
     assert any("depends on di1: taken as FALSE" in note.message for note in program.notes)
-    flag = TEXTS["rapid"].replace("PROC main()", "VAR bool go := TRUE;\nPROC main()").replace("di1=1", "go=(di1=1)")
-    said = [note.message for note in aw.read_program(flag, "rapid").notes]
-    assert not any("True" in words or "False" in words for words in said), said
+    flag = TEXTS["rapid"].replace("PROC main()", "VAR bool go;\nPROC main()")
+    flag = flag.replace("IF di1=1 MoveAbsJ home", "go := di1=1;\nIF go THEN\nMoveAbsJ home").replace(
+        "MoveAbsJ j", "ENDIF\nMoveAbsJ j"
+    )
+    program = aw.read_program(flag, "rapid")
+    said = [note.message for note in program.notes]
+    assert any("taken as FALSE" in words for words in said) and any("it needs go = TRUE" in words for words in said)
+    assert [needs for _, _, needs in program.reading.not_run] == ["go = TRUE"]
 
 
 def test_a_definition_of_another_type_is_refused():

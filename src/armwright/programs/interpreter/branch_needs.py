@@ -26,10 +26,10 @@ def written(node: Node) -> str:
     return ""
 
 
-def needed(test: Node, *, holds: bool = True) -> str:
-    """Return what makes a test hold, or not hold; empty where it is no plain comparison."""
+def needed(test: Node, *, holds: bool = True, truths: tuple[str, str] = ("0", "1")) -> str:
+    """Return what makes a test hold, or not hold, with words for false and true; empty where it is not plain."""
     if isinstance(test, tree.Unary) and test.sign.lower() == "not":
-        return needed(test.operand, holds=not holds)
+        return needed(test.operand, holds=not holds, truths=truths)
     if isinstance(test, tree.Binary):
         sign = SAME_SIGN.get(test.sign, test.sign)
         left, right = written(test.left), written(test.right)
@@ -37,7 +37,7 @@ def needed(test: Node, *, holds: bool = True) -> str:
             return ""
         return f"{left} {sign if holds else OPPOSITE[sign]} {right}"
     plain = "" if isinstance(test, tree.Literal) else written(test)
-    return f"{plain} = {int(holds)}" if plain else ""
+    return f"{plain} = {truths[holds]}" if plain else ""
 
 
 def _number(value: object) -> bool:

@@ -211,7 +211,11 @@ class Interpreter(TreeRoutines):
         if block:
             subject, values = written(test), [written(value) for value in cases]
             text = f"{subject} = {' or '.join(values)}" if cases and subject and all(values) else ""
-            text = text or ("" if cases else needed(test, holds=holds)) or ", ".join(sorted(self.names_in(test)))
+            text = (
+                text
+                or ("" if cases else needed(test, holds=holds, truths=self.tested_truths))
+                or ", ".join(sorted(self.names_in(test)))
+            )
             self.notes.needs.setdefault((self.notes.module.file, block[0].at.line), text)
 
     def _switch(self, statement: tree.Switch) -> None:
@@ -379,6 +383,7 @@ class Interpreter(TreeRoutines):
         self.set_machine(machine)
 
     truths = ("false", "true")  # as the language writes them
+    tested_truths = ("0", "1")  # of a name that is a test by itself: an input, mostly
     unsure_tests = 0  # how many tests were not known so far
     external: list[float] | None = None  # where the external axes stand
 

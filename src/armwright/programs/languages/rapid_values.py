@@ -55,7 +55,7 @@ class RapidValues(Interpreter):
     """See the module's text."""
 
     language = "rapid"
-    truths = ("FALSE", "TRUE")
+    truths = tested_truths = ("FALSE", "TRUE")  # a signal is compared with 0 or 1, a test by itself is a bool
     functions = tuple(FUNCTIONS)
     predefined = predefined()
 
