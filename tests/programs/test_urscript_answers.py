@@ -405,3 +405,30 @@ def test_a_pose_is_no_name_that_a_test_needs():
     text = "def f():\n  movej([0,0,0,0,0,0])\n  if 1 < length(p[0,0,1,0,0,0]) + get_digital_in(3):\n"
     text += "    movej([1,0,0,0,0,0])\n  end\nend\n"
     assert aw.read_program(text, "urscript").reading.not_run == ((4, 4, "get_digital_in, length"),)
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("movej(get_inverse_kin(a))", [0.4, 0.1, 0.4]),
+        ("movel(get_forward_kin(get_inverse_kin(a)))", [0.4, 0.1, 0.4]),
+        ("s = struct(at = struct(p = a), n = 1)\n  movel(s.at.p)", [0.4, 0.1, 0.4]),
+        ("l = [p[0,0,0,0,0,0], a]\n  movel(l[1])", [0.4, 0.1, 0.4]),
+        ("s = struct(l = [a])\n  movel(s.l[0])", [0.4, 0.1, 0.4]),
+        ("movel(pose_add(get_forward_kin(q), p[0,0,0.05,0,0,0]))", [None, None, 0.05]),
+        (
+            "movel(interpolate_pose(get_forward_kin(q), pose_add(get_forward_kin(q), p[0,0,0.2,0,0,0]), 0.25))",
+            [None] * 2 + [0.05],
+        ),
+    ],
+)
+def test_a_place_that_is_worked_out_is_known_with_the_arm(words, place):
+    """A place with None in it counts from where the joints q bring the tool."""
+    arm, q = aw.load("ur5e"), [0.2, -1.5, 1.5, -1.5, -1.5, 0.0]
+    text = f"def m():\n  a = p[0.4, 0.1, 0.4, 0, 3.14, 0]\n  q = {q}\n  {words}\nend\n"
+    program = aw.read_program(text, "urscript", robot=arm, start_q=q)
+    assert program.reading.whole and len(program.moves) == 1
+    at = np.array(place, dtype=float)
+    if None in place:
+        at = aw.kinematics.fk(arm, np.array(q))[:3, 3] + np.nan_to_num(at)
+    np.testing.assert_allclose(program.moves[0].target.T[:3, 3], at, atol=1e-9)
