@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from armwright.graph.collect import collect
 from armwright.graph.emit import source
@@ -67,6 +68,41 @@ def written(function, shapes) -> str:
 def test_sines_and_cosines_are_those_that_authors_write(function, text):
     names = function.__code__.co_varnames
     assert written(function, {"q": (3,)} | dict.fromkeys(names[1:], ())) == text
+
+
+@pytest.mark.parametrize(
+    "function, text",
+    [
+        (lambda q, m, a, b: m * (a - b) ** 2, r"m \, (a - b)^{2}"),
+        (lambda q, a, b, c: (a + b - c) ** 2 + q[0], r"q_{1} + (a + b - c)^{2}"),
+        (lambda q, a, b: 3.0 * (a + b) ** 2 + a**2, r"a^{2} + 3 \, (a + b)^{2}"),
+        (lambda q, m, a, b, d: m * (a - b) ** 2 + d, r"m \, (a - b)^{2} + d"),
+        (
+            lambda q, m, a, b, d: m * (a**2 + b**2 + 2 * a * b * np.cos(q[0])) + d,
+            r"m \, (a^{2} + b^{2} + 2 \, a \, b \, c_{1}) + d",
+        ),
+        (lambda q, m, a, b, d: m * (a**2 + a * b + b**2) + d, r"m \, (a^{2} + a \, b + b^{2}) + d"),
+        (lambda q, m, a, b, d: m * (a**2 - b**2 - 2 * a * b) + d, r"m \, (a^{2} - 2 \, a \, b - b^{2}) + d"),
+    ],
+)
+def test_squares_of_sums_are_written_as_such_and_others_are_not(function, text):
+    names = function.__code__.co_varnames
+    found = written(function, {"q": (3,)} | dict.fromkeys(names[1:], ()))
+    assert found.replace(r"\left", "").replace(r"\right", "") == text
+
+
+@given(weights=st.lists(st.lists(st.integers(-2, 2), min_size=4, max_size=4), min_size=1, max_size=4))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_sums_of_squares_keep_their_values(weights):
+    def quadratic(p):
+        return np.sum((np.array(weights, dtype=float) @ p) ** 2) * p[0] + p[1]
+
+    values = np.random.default_rng(7).uniform(-2.0, 2.0, (5, 4))
+    program = trace(quadratic, {"p": (4,)})
+    collected = collect(program)
+    for value in values:
+        (a,), (b,) = interpret(collected, [value[None]]), interpret(program, [value[None]])
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
 def test_rates_have_their_coefficients_once():

@@ -124,15 +124,6 @@ def test_sympy_expressions_expand_to_the_inputs():
     assert row == sp.Matrix([[sp.cos(q1) ** 2, sp.cos(q1) * qd1]])
 
 
-@pytest.fixture
-def jax64():
-    jax = pytest.importorskip("jax", reason="needs JAX")
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    yield jax
-    jax.config.update("jax_enable_x64", before)
-
-
 def everything(q, T, x):
     """Every operation once."""
     a = np.sqrt(1.0 + q * q) / (2.0 + np.cos(q[0] + q[1])) - np.tanh(T[0, 1] * q)

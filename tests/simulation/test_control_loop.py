@@ -53,8 +53,9 @@ OTHER = {  # another value of every option
     "limits": "clamp",
     "inputs": {"push": (6,)},
     "stop_on_alarm": False,
+    "strict": True,
 }
-SAME_CODE = {"substeps"}  # a number of the run, not of the traced loop
+SAME_CODE = {"substeps", "strict"}  # a number of the run, a way to compile: neither changes the traced loop
 
 
 def test_every_option_is_a_keyword_and_is_told_in_both_docstrings():

@@ -4,7 +4,7 @@
 `loop_lines` and `campaign_lines` put what was measured next to what was promised. As a program it puts the tables into
 files:
 
-python -m armwright.bench.bench_figures out/bench.json README.md docs/speed.md
+python -m armwright.bench.bench_figures out/bench.json docs/speed.md
 
 Each file has two marker lines; what stands between them is replaced. Figures are never typed by hand.
 """
@@ -34,6 +34,9 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     def best(name: str, peer: str = "armwright") -> float:
         return float(cases.get(name, {}).get(peer, {}).get("best", float("nan")))
 
+    def versus(name: str, peer: str) -> float:
+        return best(name, peer) / best(name)
+
     def inverse(name: str) -> float:
         return float(solved.get(name, {}).get("best", float("nan")))
 
@@ -42,6 +45,7 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
 
     ours, long = best("loop/computed_torque"), best("loop/long")
     mujoco, pinocchio = (best("loop/computed_torque", peer) for peer in ("mujoco", "pin"))
+    through_jax = best("learn/jax", "jax")
     growth = best("loop/program_plan_1000") / best("loop/program_plan_100")
     rows: list[Row] = [
         ("2 s computed torque against MuJoCo's Python loop", mujoco / ours, "×", ">=", 20),
@@ -86,6 +90,28 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
         ("the lab's arm, a tick of 2 ms, free", 1e6 * best("loop/lab_tick"), "µs", "<=", 10),
         ("the same among the shapes of `bench`", 1e6 * best("loop/lab_tick_bench"), "µs", "<=", 25),
         ("what the lab publishes of it", 1e6 * best("loop/lab_published"), "µs", "<=", 2),
+        ("a batch of 8, forward dynamics, in all", 1e6 * best("learn/fd_8"), "µs", "<=", 2),
+        ("a batch of 32", 1e6 * best("learn/fd_32"), "µs", "<=", 3),
+        ("a batch of 8, against Pinocchio's abaInParallel", versus("learn/fd_8", "pin"), "×", "", None),
+        ("Jacobian of a step, RK4", 1e6 * best("learn/step_jacobian"), "µs", "<=", 6),
+        ("the same, against Crocoddyl", versus("learn/step_jacobian", "crocoddyl"), "×", "", None),
+        ("an iteration of 30 nodes", 1e6 * best("learn/ilqr"), "µs", "<=", 150),
+        ("the same, against Crocoddyl", versus("learn/ilqr", "crocoddyl"), "×", "", None),
+        ("a batch through JAX, against our own call", through_jax / best("learn/jax"), "×", "<=", 1.5),
+        (
+            "our exported JAX source, against that",
+            best("learn/jax_source", "jax") / best("learn/jax", "jax"),
+            "×",
+            "",
+            None,
+        ),
+        (
+            "1,024 environments, against MuJoCo's rollout",
+            versus("learn/environment", "mujoco"),
+            "×",
+            ">=",
+            10,
+        ),
         ("compile of a new loop, nothing cached", process.get("loop_cold", {}).get("best"), "s", "<=", 2),
         ("compile of a new loop, cached", process.get("loop_cached", {}).get("best"), "s", "<=", 0.1),
         ("recording 50 s at 1 kHz", 100 * (1 - best("loop/long_unrecorded") / long), "% of the run", "<=", 10),

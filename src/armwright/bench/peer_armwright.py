@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from armwright import __version__
+from armwright.bench.learning_cases import load_learning
 from armwright.bench.loop_task import load_task
 from armwright.bench.prepare_arms import arm
 from armwright.bench.protocol import COMPARED_STATES, case, serve, setup
@@ -71,5 +72,11 @@ if task is not None:
     from armwright.bench.loop_armwright import register
 
     register(task)
+
+learning = load_learning(folder)
+if learning is not None:
+    from armwright.bench.learning_cases import register as register_learning
+
+    register_learning(learning, models["ur5"])
 
 serve(__version__)

@@ -7,6 +7,7 @@ import mujoco as mj
 import numpy as np
 from mujoco import rollout
 
+from armwright.bench.learning_cases import ARMS_LEARNING, LEARNING_RATE, TICKS_PER_STEP, load_learning
 from armwright.bench.loop_task import CHECKED_TICKS, KD, KP, PERIOD, TICKS, load_task
 from armwright.bench.protocol import COMPARED_STATES, case, serve, setup
 
@@ -116,5 +117,30 @@ if task is not None:
         return np.concatenate([qpos, qvel])
 
     case("loop/computed_torque", loop, task["state"], got=loop(CHECKED_TICKS), note="mj_step, mj_inverse, Python loop")
+
+learning = load_learning(folder)
+if learning is not None:
+    spec = mj.MjSpec.from_string((folder / "learn" / "arm.xml").read_text(encoding="utf-8"))
+    spec.option.timestep = 1.0 / LEARNING_RATE
+    spec.option.integrator = mj.mjtIntegrator.mjINT_EULER
+    many = spec.compile()  # its motors have a gear of one
+    begun = np.zeros((ARMS_LEARNING, mj.mj_stateSize(many, mj.mjtState.mjSTATE_FULLPHYSICS.value)))
+    begun[:, 1 : 1 + 2 * n] = learning["start"]
+    ended = np.zeros((ARMS_LEARNING, TICKS_PER_STEP, begun.shape[1]))
+    torques = np.repeat(learning["torques"][:, None], TICKS_PER_STEP, axis=1)
+    own = [mj.MjData(many)]
+
+    def environment():
+        roll.rollout(many, own, begun, torques, nstep=TICKS_PER_STEP, state=ended)
+
+    environment()
+    case(
+        "learn/environment",
+        environment,
+        learning["after"],
+        got=ended[:, -1, 1 : 1 + 2 * n],
+        items=ARMS_LEARNING * TICKS_PER_STEP,
+        note="rollout alone, Euler, per tick",
+    )
 
 serve(mj.__version__)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from armwright.bench.learning_cases import SMALL_BATCHES, load_learning
 from armwright.bench.loop_task import CHECKED_TICKS, load_task, python_loop
 from armwright.bench.protocol import COMPARED_STATES, case, serve, setup
 
@@ -93,5 +94,16 @@ if task is not None:
         return python_loop(lambda q, v, a: rnea(m, d, q, v, a), lambda q, v, x: aba(m, d, q, v, x), task, *ticks)
 
     case("loop/computed_torque", loop, task["state"], got=loop(CHECKED_TICKS), note="rnea and aba in a Python loop")
+
+if load_learning(folder) is not None:
+    for rows in SMALL_BATCHES:
+        arrays = [np.asfortranarray(data[key][:rows].T) for key in ("q", "qd", "x")]
+        pool, out = pin.ModelPool(m, 1), np.zeros((m.nv, rows), order="F")
+
+        def few(arrays=arrays, pool=pool, out=out):
+            pin.abaInParallel(1, pool, *arrays, out)
+
+        few()
+        case(f"learn/fd_{rows}", few, data["qdd"][:rows], got=out.T.copy(), note="abaInParallel")
 
 serve(pin.__version__)

@@ -14,15 +14,16 @@ from typing import Any
 
 from armwright.bench.bench_figures import campaign_lines, loop_lines
 from armwright.bench.driver import measure
+from armwright.bench.learning_cases import prepare_learning
 from armwright.bench.loop_task import prepare_task
 from armwright.bench.prepare_arms import prepare
 from armwright.bench.process import process_figures
 from armwright.errors import ArmwrightError
 from armwright.files import write_file
 
-PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb")
+PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb", "crocoddyl", "jax")
 ARMS = ("ur5", "n30", "n50")
-PARTS = ("core", "loop", "plan", "campaigns")
+PARTS = ("core", "loop", "plan", "learn", "campaigns")
 
 
 def machine() -> dict[str, Any]:
@@ -60,7 +61,8 @@ def ratios(result: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 def part(case: str) -> str:
     """Return the part of the benchmark that a case belongs to."""
-    return "loop" if case.startswith("loop/") else "core"
+    first = case.split("/")[0]
+    return first if first in ("loop", "learn") else "core"
 
 
 def planning(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
@@ -103,7 +105,7 @@ def run(
     budget: float = 0.04,
     peers: Sequence[str] = PEERS,
     arms: Sequence[str] = ARMS,
-    parts: Sequence[str] = PARTS[:3],
+    parts: Sequence[str] = PARTS[:4],
     calls: int = 1_000_000,
     repeats: int = 7,
     detections: int = 100_000,
@@ -114,11 +116,13 @@ def run(
     result: dict[str, Any] = {"peers": {}, "skipped": {}, "cases": {}}
     with tempfile.TemporaryDirectory(prefix="armwright-bench-") as name:
         folder = Path(name)
-        if {"core", "loop"} & set(parts):
+        if {"core", "loop", "learn"} & set(parts):
             tell("preparing arms and reference results")
             prepare(folder, arms)
             if "loop" in parts:
                 prepare_task(folder)
+            if "learn" in parts:
+                prepare_learning(folder)
             result = measure(
                 peers, folder, rounds=rounds, budget=budget, tell=tell, wanted=lambda name: part(name) in parts
             )

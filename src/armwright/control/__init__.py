@@ -19,6 +19,7 @@ from armwright.control.gains import (
 from armwright.control.impedance import impedance
 from armwright.control.law import Action, Law, as_law, check_gains, evaluate_law, law_kernel, run, run_storage, storage
 from armwright.control.lyapunov_redesign import acceleration_mismatch, lyapunov_redesign
+from armwright.control.optimal_feedback import optimal_feedback
 from armwright.control.pd import pd
 from armwright.control.pd_gravity import pd_gravity
 from armwright.control.pid import pid
@@ -56,6 +57,7 @@ __all__ = [
     "loop_hold_limit",
     "loop_poles",
     "lyapunov_redesign",
+    "optimal_feedback",
     "pd",
     "pd_gravity",
     "pid",

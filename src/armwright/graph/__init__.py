@@ -2,8 +2,10 @@
 """Traced expressions: folding, differentiation, counting, and code. Numbers and operations only, nothing of robots."""
 
 from armwright.graph.derive import derivative_matrix
+from armwright.graph.jax_call import jax_function
 from armwright.graph.kernel import Kernel, compile_function
 from armwright.graph.thread_pool import set_threads, threads
+from armwright.graph.torch_call import torch_function
 from armwright.graph.traced_program import Counts, ProgramSignal, TracedProgram, trace
 from armwright.packages import former_names
 
@@ -14,8 +16,10 @@ __all__ = [
     "TracedProgram",
     "compile_function",
     "derivative_matrix",
+    "jax_function",
     "set_threads",
     "threads",
+    "torch_function",
     "trace",
 ]
 

@@ -62,7 +62,7 @@ def _tell(message: str) -> None:
         warnings.warn(message, ArmwrightWarning, stacklevel=3)
 
 
-def _directory() -> Path | None:
+def usable_directory() -> Path | None:
     """Return the directory, made for this user alone; None, said once, if it cannot be used."""
     directory = cache_directory()
     try:
@@ -128,7 +128,7 @@ def _digest(secret: bytes, key: str, body: bytes) -> bytes:
 
 def load(key: str) -> bytes | None:
     """Return the object stored under `key`, None if there is none or it is not as `store` left it."""
-    directory = _directory()
+    directory = usable_directory()
     data = _read(directory / key, OTHERS_WRITE) if directory else None
     secret = _secret(directory) if directory and data else None
     if data is None or secret is None:
@@ -140,7 +140,7 @@ def load(key: str) -> bytes | None:
 
 def store(key: str, body: bytes) -> None:
     """Keep `body` under `key`."""
-    directory = _directory()
+    directory = usable_directory()
     if directory is None:
         return
     try:

@@ -23,9 +23,22 @@ import numpy as np
 from armwright.graph.expand import Atom, Expansion, Poly, TooLongError, expand, exponents
 from armwright.graph.expr import Expr, Graph
 from armwright.graph.ops import Op
+from armwright.graph.products import (
+    COORDINATE,
+    OTHER,
+    PARAMETER,
+    RATE,
+    SAME_NUMBER_DIFFERENCE,
+    WAVE,
+    Factor,
+    Product,
+    place,
+    ratio,
+    taken_out,
+)
 from armwright.graph.traced_program import TracedProgram, finish
+from armwright.graph.whole_squares import Square, whole_squares
 
-SAME_NUMBER_DIFFERENCE = 1e-12  # numbers that differ by rounding only
 Angles = tuple[tuple[int, int], ...]
 """An angle: (atom, whole-number multiple), atoms ascending."""
 
@@ -202,18 +215,6 @@ class OrderedGraph(Graph):
         return self.node(op, tuple([x.index for x in operands]))
 
 
-PARAMETER, OTHER, COORDINATE, WAVE, RATE = range(5)
-Factor = tuple[int, tuple[int, ...]]
-"""What factors are known and sorted by: their kind, then signal and element, number of the node, or angles."""
-
-
-class Product(NamedTuple):
-    """number · factors; equal factors are repeated, all in the order of printing."""
-
-    number: float
-    factors: tuple[Factor, ...]
-
-
 def collect(program: TracedProgram, *, to_read: bool = True) -> TracedProgram | None:
     """Return an equal program with collected outputs; None if they would be too long.
 
@@ -286,11 +287,11 @@ class _TermWriter:
         groups: list[tuple[list[Product], list[Product]]] = []
         # accelerations before velocities, squares before mixed products, what moves before what stands
         for rates in sorted(coefficients, key=lambda rates: (not rates, [(-k[1][0], k[1][1]) for k in rates])):
-            coefficient = sorted(coefficients[rates], key=_place)
+            coefficient = sorted(coefficients[rates], key=place)
             for first, motions in groups:
-                ratio = _ratio(coefficient, first) if rates and motions[0].factors else None
-                if ratio is not None:
-                    motions.append(Product(ratio, rates))
+                times = ratio(coefficient, first) if rates and motions[0].factors else None
+                if times is not None:
+                    motions.append(Product(times, rates))
                     break
             else:
                 groups.append((coefficient, [Product(1.0, rates)]))
@@ -320,23 +321,36 @@ class _TermWriter:
         return self.graph.multiply(self.graph.constant(product.number), out)
 
     def plain_sum(self, products: Sequence[Product]) -> Expr:
-        """Add products as they are, to read one with a plus first."""
+        """Add products, to read one with a plus first; squares of sums are written as such where they are read."""
+        squares, rest = whole_squares(products) if self.to_read else ([], list(products))
+        parts = [(product, self.product(product)) for product in rest]
+        parts += [(square.first, self._square(square)) for square in squares]
+        if squares:
+            parts.sort(key=lambda part: place(part[0]))
+        lead = next((k for k, (product, _) in enumerate(parts) if product.number > 0.0), 0) if self.to_read else 0
         out = self.graph.constant(0.0)
-        lead = next((k for k, product in enumerate(products) if product.number > 0.0), 0) if self.to_read else 0
-        for product in (products[lead], *products[:lead], *products[lead + 1 :]):
-            out = self.graph.add(out, self.product(product))
+        for _, node in (parts[lead], *parts[:lead], *parts[lead + 1 :]):
+            out = self.graph.add(out, node)
         return out
+
+    def _square(self, square: Square) -> Expr:
+        g = self.graph
+        total = g.constant(0.0)
+        for sign, factors in square.roots:
+            total = g.add(total, self.product(Product(sign, factors)))
+        return g.multiply(g.constant(square.first.number), g.multiply(total, total))
 
     def sum(self, products: list[Product], depth: int) -> Expr:
         """Add products with common factors in front of all, and of groups of them."""
         if depth == 0 or len(products) == 1:
             return self.plain_sum(products)
         g = self.graph
-        front, rest = _taken_out(products)
+        front, rest = taken_out(products)
         number = min((product.number for product in products), key=abs)
         if any(abs(p.number / number - round(p.number / number)) > SAME_NUMBER_DIFFERENCE for p in products):
             number = 1.0
         rest = [Product(product.number / number, product.factors) for product in rest]
+        squares, rest = whole_squares(rest) if self.to_read else ([], rest)
         parts: list[list[Product]] = []
         while rest:
             counts = Counter(factor for product in rest for factor in set(product.factors))
@@ -349,40 +363,16 @@ class _TermWriter:
             factor = min(shared) if by_name else min(shared, key=lambda factor: (-counts[factor], factor))
             parts.append([product for product in rest if factor in product.factors])
             rest = [product for product in rest if factor not in product.factors]
+        nodes = [(place(part[0]), self.group(part, depth - 1)) for part in parts]
+        nodes += [(place(square.first), self._square(square)) for square in squares]
         out = g.constant(0.0)
-        for part in sorted(parts, key=lambda part: _place(part[0]), reverse=not self.to_read):
-            out = g.add(out, self.group(part, depth - 1))
+        for _, node in sorted(nodes, key=lambda node: node[0], reverse=not self.to_read):
+            out = g.add(out, node)
         return g.multiply(g.constant(number), g.multiply(self.product(Product(1.0, front)), out))
 
     def group(self, products: list[Product], depth: int) -> Expr:
         """Add products that have factors in common."""
         if len(products) == 1:
             return self.product(products[0])
-        front, rest = _taken_out(products)
+        front, rest = taken_out(products)
         return self.graph.multiply(self.product(Product(1.0, front)), self.sum(rest, depth))
-
-
-def _taken_out(products: list[Product]) -> tuple[tuple[Factor, ...], list[Product]]:
-    """Return the factors that all products have in common, and the products without them."""
-    common = Counter(products[0].factors)
-    for product in products[1:]:
-        common &= Counter(product.factors)
-    rest = [Product(p.number, tuple(sorted((Counter(p.factors) - common).elements()))) for p in products]
-    return tuple(sorted(common.elements())), rest
-
-
-def _place(product: Product) -> tuple[list[Factor], tuple[Factor, ...]]:
-    """What products are sorted by: those without waves first."""
-    return [factor for factor in product.factors if factor[0] == WAVE], product.factors
-
-
-def _ratio(a: list[Product], b: list[Product]) -> float | None:
-    """Return the whole number, or one over it, by which sum a is a multiple of sum b; None if there is none."""
-    if [p.factors for p in a] != [p.factors for p in b]:
-        return None
-    ratio = a[0].number / b[0].number
-    whole = ratio if abs(ratio) >= 1.0 else 1.0 / ratio
-    same = abs(whole - round(whole)) <= SAME_NUMBER_DIFFERENCE and all(
-        math.isclose(p.number, ratio * r.number, rel_tol=SAME_NUMBER_DIFFERENCE) for p, r in zip(a, b, strict=True)
-    )
-    return ratio if same else None

@@ -3,10 +3,10 @@
 
 `fast_type` derives from a Python class a type whose instances carry a *vectorcall* pointer, CPython's own way of
 calling without packing arguments. `connect` points it at machine code made here. That code accepts exact float64,
-C-contiguous arrays of exactly the kernel's shapes, allocates the results, runs the one-row kernel and returns.
-Anything else — lists, other dtypes, batches, keywords, results that overlap, inputs that are not finite — goes to
-`slow`, an ordinary Python callable. Addresses and shapes stand in a table that the instance points to, so that the
-machine code is the same for every kernel.
+C-contiguous arrays of exactly the kernel's shapes, or small batches of them with one leading axis, allocates the
+results, runs the kernel and returns. Anything else (lists, other dtypes, large batches, batches that broadcast,
+keywords, results that overlap, inputs that are not finite) goes to `slow`, an ordinary Python callable. Addresses and
+shapes stand in a table that the instance points to, so that the machine code is the same for every kernel.
 
 The code reads fields of CPython's tuple and NumPy's array object at fixed offsets. `layout_is_known` compares those
 offsets with a live interpreter, reading memory only, before the first use; where they differ every call is an
@@ -25,6 +25,7 @@ import numpy as np
 
 from armwright.graph.emit.llvm_call import (
     ARRAY,
+    BATCH,
     MAX_DIMENSIONS,
     MAX_SIGNALS,
     TUPLE_ITEMS,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 _PYARRAY_NEW = 93  # index in NumPy's exported C API table
+SMALL_ROWS = 1024  # rows beyond which the general path costs less than a tenth of the work of a small kernel
+SMALL_WORK = 1 << 20  # operations of a batch during which no other Python thread may run: some 0.1 ms
 
 
 class _Slot(ctypes.Structure):
@@ -146,9 +149,12 @@ def can_connect(instance: object, program: TracedProgram) -> bool:
 
 
 def connect(
-    instance: object, program: TracedProgram, kernel: int, entry: int, slow: Callable[..., Any]
+    instance: object, program: TracedProgram, kernel: int, width: int, entry: int, slow: Callable[..., Any]
 ) -> tuple[Any, ...]:
-    """Let calls of `instance` run the one-row kernel at address `kernel`; the instance must keep the result alive."""
+    """Let calls of `instance` run the one-row kernel at address `kernel`; the instance must keep the result alive.
+
+    Batches of `width` rows and more take the general path until `offer_batch` says where their kernel is.
+    """
     signals = [*program.inputs, *program.outputs]
     api = ctypes.pythonapi
     words = [
@@ -163,6 +169,9 @@ def connect(
         _address(api.PyObject_Vectorcall),
         _address(api.Py_IncRef),
         _address(api.Py_DecRef),
+        0,
+        width,
+        max(1, min(SMALL_ROWS, SMALL_WORK // max(1, program.counts.flops))),
     ]
     for signal in signals:
         words += [len(signal.shape), *signal.shape, *[0] * (MAX_DIMENSIONS - len(signal.shape)), 8 * signal.size]
@@ -172,3 +181,9 @@ def connect(
     cells[1], cells[2] = ctypes.addressof(table), id(slow)
     cells[0] = entry
     return table, slow
+
+
+def offer_batch(connection: tuple[Any, ...], kernel: int) -> None:
+    """Let small batches of a connected instance run the batch kernel at this address."""
+    if connection:
+        connection[0][BATCH] = kernel

@@ -199,7 +199,12 @@ class Kernel:
                 )
         if self._retrace is None:
             raise InputError(f"{self.name}: this kernel was built from a program alone and cannot be differentiated")
-        return make_kernel(self._retrace(_Derivative(names)), check_finite=self.check_finite)
+        first, retrace = _Derivative(names), self._retrace
+
+        def again(second: Callable[..., Any]) -> TracedProgram:
+            return retrace(lambda value, arguments: second(first(value, arguments), arguments))
+
+        return make_kernel(retrace(first), check_finite=self.check_finite, retrace=again)
 
     def general_call(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate on anything that converts to float64 arrays (lists, integers, strided, batched), and on symbols."""
@@ -284,25 +289,29 @@ class Kernel:
 
     def _make_rows(self) -> None:
         if backend() == "numpy":
-            from armwright.graph.tape import Tape
-
-            tape, check = Tape(self.program), self.check_finite
+            run, check = self._on_tape(), self.check_finite
 
             def on_tape(inputs: list[Any], outputs: list[Any], rows: int) -> int:
-                tape.run(inputs, outputs)
+                run(inputs, outputs)
                 return int(check and not all(np.isfinite(a).all() for a in inputs))
 
             self._rows = on_tape
             return
-        one = self._function(1)
+        one = self.function_address(1)
         if fast_call.can_connect(self, self.program):
             text = fast_call.trampoline(self)
             entry = compiled(("trampoline", text), NAME, lambda: text)
-            self._connection = fast_call.connect(self, self.program, one, entry, self.general_call)
+            self._connection = fast_call.connect(self, self.program, one, jit.host().width, entry, self.general_call)
         self._rows = _RowRunner(self, one)
 
-    def _function(self, width: int) -> int:
-        """Address of the kernel that computes `width` rows at a time."""
+    def _on_tape(self) -> Callable[[list[Any], list[Any]], None]:
+        """What computes rows without machine code."""
+        from armwright.graph.tape import Tape
+
+        return Tape(self.program).run
+
+    def function_address(self, width: int) -> int:
+        """Return the address of the machine code that computes `width` rows at a time; compiled on first use."""
         from armwright.graph.emit.llvm import kernel_ir
 
         p = self.program
@@ -349,7 +358,9 @@ class _RowRunner:
         status = 0
         if whole:
             if self.many is None:
-                self.many = self._signature(self.kernel._function(self.width))
+                address = self.kernel.function_address(self.width)
+                self.many = self._signature(address)
+                fast_call.offer_batch(self.kernel._connection, address)
             status |= self.many(_pointers(inputs, 0), _pointers(outputs, 0), whole)
         if rows > whole:
             status |= self.one(_pointers(inputs, whole), _pointers(outputs, whole), rows - whole)

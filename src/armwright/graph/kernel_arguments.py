@@ -39,11 +39,12 @@ def as_float64(value: Symbolic, what: str, shape: tuple[int, ...]) -> Array:
         raise InputError(
             f"{what}: expected real numbers of shape (..., {', '.join(map(str, shape))}), got {error}"
         ) from error
-    _check_tail(array, what, shape)
+    check_tail(array, what, shape)
     return array
 
 
-def _check_tail(array: NDArray[Any], what: str, shape: tuple[int, ...]) -> None:
+def check_tail(array: NDArray[Any], what: str, shape: tuple[int, ...]) -> None:
+    """Refuse an array whose last axes are not `shape`."""
     if array.shape[max(0, array.ndim - len(shape)) :] != shape:
         wanted = ", ".join(["...", *map(str, shape)])
         raise InputError(f"{what}: expected shape ({wanted}), got {array.shape}")
@@ -76,7 +77,7 @@ def over_rows(
     for value, s in zip(values, inputs, strict=True):
         what = f"{name}: {s.name}"
         array = cells(value) if has_symbols(value) else as_float64(value, what, s.shape)
-        _check_tail(array, what, s.shape)
+        check_tail(array, what, s.shape)
         arrays.append(array)
     _, batch = batch_axes(name, inputs, arrays)
     if not batch:

@@ -53,15 +53,18 @@ class CompiledLoop:
         memory: (groups, plan.size, width); idle lanes of the last group follow the last lane in use.
     """
 
-    def __init__(self, plan: LoopPlan, count: int = 1) -> None:
-        """Compile the plan (or load it from the cache) for `count` lanes; the memory starts at zero."""
+    def __init__(self, plan: LoopPlan, count: int = 1, *, strict: bool = False) -> None:
+        """Compile the plan (or load it from the cache) for `count` lanes; the memory starts at zero.
+
+        A strict loop rounds every operation by itself: equal to what is exported of it, to the last bit.
+        """
         self.plan = plan
         self.count = count
         self.width = 1 if count == 1 else jit.host().width
         self.groups = -(-count // self.width)
-        name = f"armwright_loop_{plan.digest}_{self.width}"
+        name = f"armwright_loop_{plan.digest}_{self.width}" + ("_strict" if strict else "")
         self.function = _SIGNATURE(
-            compiled((name,), name, lambda: loop_ir(plan, name, width=self.width, fma=jit.host().fma))
+            compiled((name,), name, lambda: loop_ir(plan, name, width=self.width, fma=jit.host().fma, strict=strict))
         )
         self.memory = np.zeros((self.groups, plan.size, self.width))
 
@@ -119,6 +122,33 @@ class CompiledLoop:
             return _REASONS[status[0]]
 
         return tick
+
+    def bound(self, shared: Array, record: Array) -> Callable[[], None]:
+        """Return a call that runs all lanes over every row of `shared`, again and again, in this thread.
+
+        Args:
+            shared: (ticks, columns) table for all lanes; its numbers may change from call to call.
+            record: (groups, ticks, recorded columns, width), overwritten by every call.
+        """
+        plan, ticks = self.plan, len(shared)
+        wanted = (self.groups, ticks, len(plan.record_slots), self.width)
+        if plan.lane_slots or plan.event_slots or plan.alarm_slots or plan.until is not None:
+            raise InputError("loop: bound runs are for loops without lane tables that run to their end")
+        for array, shape in ((shared, (ticks, len(plan.shared_slots))), (record, wanted)):
+            if array.shape != shape or array.dtype != np.float64 or not array.flags.c_contiguous:
+                raise InputError(f"loop: a bound table must be float64 of shape {shape}, got {array.shape}")
+        status = (ctypes.c_int64 * 2)()
+        calls = []
+        for group in range(self.groups):
+            places = [array.ctypes.data for array in (self.memory[group], shared, shared, record[group])]
+            calls.append((*places, ticks, 1, 1, 0, ctypes.addressof(status)))
+        function = self.function
+
+        def run(_keep: tuple[object, ...] = (self.memory, shared, record, status)) -> None:
+            for arguments in calls:
+                function(*arguments)
+
+        return run
 
     def run(
         self,
@@ -270,6 +300,18 @@ class Stepper:
         self._table = (ctypes.c_int64 * 10)(*places, 1, 1, 1, 0, ctypes.addressof(self._status))
         one = _CALL(compiled((_NAME,), _NAME, _thunk))
         self.step = partial(one, ctypes.c_void_p(ctypes.addressof(self._table)))
+
+    def run(self, rows: Array) -> Array:
+        """Run a tick for each of `rows` (k, columns of `shared`) up to one that `step` would return 0 for.
+
+        Returns:
+            The records of those before it (≤ k, columns).
+        """
+        records, (outcome,) = self._loop.run(len(rows), shared=rows)
+        done: Array = records[0, : outcome.ticks]
+        if len(done):
+            self.record[...] = done[-1]
+        return done
 
     def slot(self, name: str) -> Array:
         """View of a slot (size,); writing to it changes the state."""

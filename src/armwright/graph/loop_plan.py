@@ -70,6 +70,8 @@ class LoopPlan:
             tick.
         until: a slot of one number; substeps go on while it is positive (adaptive steps); the loop stops as stuck
             after `substeps`.
+        flowing: write the code of a stage with every load next to its first use and every store next to its value: for
+            stages that work on matrices.
     """
 
     slots: Mapping[str, int]
@@ -81,6 +83,7 @@ class LoopPlan:
     state: tuple[str, ...] = ()
     until: str | None = None
     alarms: tuple[str, ...] = ()
+    flowing: bool = False
 
     def __post_init__(self) -> None:
         """Check that every stage finds its slots, with the right sizes."""
@@ -160,6 +163,7 @@ class LoopPlan:
                 self.state,
                 self.until,
                 self.alarms,
+                *(["flowing"] if self.flowing else []),
             )
         )
         return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()

@@ -6,6 +6,7 @@ from armwright.motion.cartesian_motion import CartesianMotion, follow_path, path
 from armwright.motion.cartesian_path import CartesianPath, circle_about, circle_via, line
 from armwright.motion.corner_blend import Corner, join
 from armwright.motion.joint_curve import JointCurve, along
+from armwright.motion.optimal_motion import OptimalMotion, optimal_motion
 from armwright.motion.path_error import PathError
 from armwright.motion.path_limits import ToolLimits
 from armwright.motion.path_tracking import track_path
@@ -28,6 +29,7 @@ __all__ = [
     "CartesianPath",
     "Corner",
     "JointCurve",
+    "OptimalMotion",
     "PathError",
     "Reference",
     "TimeOptimal",
@@ -47,6 +49,7 @@ __all__ = [
     "joint_path",
     "line",
     "minimum_duration",
+    "optimal_motion",
     "path_law",
     "piecewise_quintic",
     "quintic",

@@ -2,6 +2,7 @@
 """Time: the loop of reference, law, drive, arm and sensors, compiled into one step, and what it recorded."""
 
 from armwright.choices import FRICTIONS
+from armwright.simulation.artefact import Artefact, export
 from armwright.simulation.bristle_friction import Dahl, LuGre
 from armwright.simulation.control_loop import Loop
 from armwright.simulation.drives import Drive, drive_of
@@ -20,6 +21,7 @@ from armwright.simulation.simulation_run import simulate
 __all__ = [
     "FRICTIONS",
     "INTEGRATORS",
+    "Artefact",
     "Dahl",
     "Drive",
     "FrictionModel",
@@ -34,6 +36,7 @@ __all__ = [
     "Stribeck",
     "accelerometer",
     "drive_of",
+    "export",
     "force_sensor",
     "friction_of",
     "simulate",

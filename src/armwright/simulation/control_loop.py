@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from armwright.graph import Kernel
     from armwright.motion import Trajectory
     from armwright.robot.tree import Tree
     from armwright.simulation.live_loop import Live
@@ -71,6 +72,7 @@ class LoopOptions(TypedDict, total=False):
     limits: AtLimits
     inputs: Mapping[str, tuple[int, ...]] | None
     stop_on_alarm: bool
+    strict: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +108,8 @@ class Loop:
         inputs: name → shape of what `wrench` and `external` are given besides (arm, t, q, qd); zero until it is set
             (`Live.inputs`).
         stop_on_alarm: an "alarm" of a monitor that rises through zero stops the run (of a single simulation).
+        strict: every operation rounds by itself, with our own sine, exponential and hyperbolic tangent: what
+            `Session.program` gives is equal to a strict loop to the last bit, and within 1e-12 of the default one.
         batch: record a single simulation as a batch of one; `of` sets it for robots in a list.
         plant: the common tree of all lanes and the numbers in which they differ, for plants that carry more than their
             robots do (obstacles, contacts); made from `robots` by default.
@@ -132,6 +136,7 @@ class Loop:
     limits: AtLimits = field(default="record", metadata=UNTRACED)
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     stop_on_alarm: bool = True
+    strict: bool = field(default=False, metadata=UNTRACED)
     batch: bool = field(default=False, metadata=UNTRACED)
     plant: Lanes | None = field(default=None, repr=False, metadata=UNTRACED)
     believed: Lanes | None = field(default=None, repr=False, metadata=UNTRACED)
@@ -226,6 +231,32 @@ class Loop:
         from armwright.simulation.live_loop import start_live
 
         return start_live(self, q0, may_become, check_step)
+
+    def step(self) -> Kernel:
+        """Kernel (x, u) → x₊: one control tick of the plant with torque u (n,) [N m or N] held.
+
+        The state x (m,) is [q, q̇, states of drive and friction]. A plant that hangs on the time takes t (1,) [s] as
+        well, one of several arms their numbers, one with `inputs` these: `step().program.inputs` lists what it takes.
+        Sensors, monitors and events have no part in it.
+        """
+        from armwright.simulation.step_derivative import step_kernel
+
+        return step_kernel(self)
+
+    @names_culprit
+    def derivative(self, *names: str) -> Kernel:
+        """Kernel of one control tick and its exact derivatives: (x₊, ∂x₊/∂ each name), RK4 and all friction included.
+
+        Args:
+            *names: "x": by the state, (m, m); "u": by the held torque, (m, n); "gains": by every gain of the law, (m,
+                *shape of the gain). With "gains" the torque is the law's: the kernel takes x, t, ref (3n,), the law's
+                memory and gains instead of u, and returns u after x₊.
+
+        >>> x_next, A, B = loop.derivative("x", "u")(x, u)
+        """
+        from armwright.simulation.step_derivative import step_derivative
+
+        return step_derivative(self, names)
 
     @property
     def robot(self) -> Robot:
@@ -325,7 +356,8 @@ def _comparable(value: object) -> Hashable:
         memory = ((k, v.tobytes(), np.shape(v)) for k, v in value.memory.items())
         return fingerprint(value.function), tuple(gains), tuple(memory)
     if isinstance(value, Monitor):
-        return value.name, fingerprint(value.function), *((k, v.tobytes()) for k, v in value.gains.items())
+        gains = ((k, np.shape(v) if k in value.vary else v.tobytes()) for k, v in value.gains.items())
+        return value.name, fingerprint(value.function), *gains
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
     if isinstance(value, Mapping):

@@ -18,7 +18,7 @@ from armwright.spatial import ltdl_solve
 if TYPE_CHECKING:
     from armwright.types import Array, Traced
 
-ROUNDS = 4  # as many as without dead zones
+FIXED_ROUNDS = 4  # as many as without dead zones
 
 
 def creeping_velocity(M: Traced, momentum: Traced, bound: Traced, zone: Array, v: Traced) -> Traced:
@@ -29,7 +29,7 @@ def creeping_velocity(M: Traced, momentum: Traced, bound: Traced, zone: Array, v
     """
     n = len(v)
     speed = list(v)
-    for _ in range(ROUNDS):
+    for _ in range(FIXED_ROUNDS):
         for i in [*range(n), *range(n)]:
             left = momentum[i] - sum((M[i, j] * speed[j] for j in range(n) if j != i), start=0.0)
             edge = zone[i] * M[i, i]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from armwright.types import Scalar, Traced
 
 RELATIVE, ABSOLUTE = 1e-7, 1e-9  # tolerances
-LARGEST, SMALLEST = 5.0, 0.2  # bounds of the step's change
+LARGEST_CHANGE, SMALLEST_CHANGE = 5.0, 0.2  # bounds of the step's change
 
 
 def accept(
@@ -60,7 +60,7 @@ def accept(
     finite = total < np.inf
     good = (ratio <= 1.0) & finite & (left > 0.0)
     factor = 0.9 * np.exp(np.log(ratio + 1e-10) * (-1.0 / method.order))
-    factor = np.where(finite, np.minimum(np.maximum(factor, SMALLEST), LARGEST), SMALLEST)
+    factor = np.where(finite, np.minimum(np.maximum(factor, SMALLEST_CHANGE), LARGEST_CHANGE), SMALLEST_CHANGE)
     # a step cut short by the end of the tick says nothing against the longer one
     following = np.where(good & (h < asked), np.maximum(h * factor, asked), h * factor)
     following = np.where(left > 0.0, following, asked)  # this lane waits for the others

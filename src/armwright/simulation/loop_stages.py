@@ -40,16 +40,21 @@ def reference_of(row: Traced, n: int) -> Reference:
 
 
 class LawAtWork:
-    """The law at work on symbols: its varying gains and its memory come from slots."""
+    """The law at work on symbols: its varying gains and its memory come from slots.
 
-    def __init__(self, parts: Loop) -> None:
-        self.parts = parts
+    Outside of a simulation the wrench that it feels is measured: with `measured` it comes from a slot (6,), too.
+    """
+
+    def __init__(self, parts: Loop, *, measured: bool = False) -> None:
+        self.parts, self.measured = parts, measured
         law, n = parts.law, parts.n
         self.memory = {f"memory_{k}": tuple(np.shape(v)) for k, v in initial_memory(law, n).items()}
         self.varying = {f"gain_{k}": tuple(np.shape(law.gains[k])[1:]) for k in parts.gains_vary}
         self.shapes: dict[str, tuple[int, ...]] = {"t": (1,), "ref": (3 * n,), **self.memory, **self.varying}
-        self.feels = parts.wrench is not None and "wrench" in signature(law.function).parameters
+        wants = "wrench" in signature(law.function).parameters
+        self.feels = parts.wrench is not None and wants and not measured
         self.shapes |= parts.model_slots
+        self.shapes |= {"wrench": (6,)} if measured and wants else {}
         if self.feels and parts.lanes.places:
             self.shapes["parameters"] = (len(parts.lanes.places),)
 
@@ -71,13 +76,15 @@ class LawAtWork:
             assert parts.wrench is not None
             plant = parts.lanes.fill(slots.get("parameters"))
             signals["wrench"] = tool_wrench(parts.wrench, plant, t, *(true or (q, qd)))
+        elif "wrench" in self.shapes:
+            signals["wrench"] = slots["wrench"]
         tau, after = run(parts.law, signals, gains, memory)
         return tau, after
 
 
-def law_stage(parts: Loop) -> Stage:
+def law_stage(parts: Loop, *, measured: bool = False) -> Stage:
     """Sense, then compute the torque for the tick and the law's new memory (once a tick in every mode)."""
-    n, law = parts.n, LawAtWork(parts)
+    n, law = parts.n, LawAtWork(parts, measured=measured)
     shapes = {"x": (parts.size,), **law.shapes}
     sensors = parts.sensors
     if sensors is not None:
@@ -109,6 +116,11 @@ def monitor_stage(parts: Loop) -> Stage:
     shapes |= parts.model_slots
     starts = [initial_memory(monitor, n) for monitor in parts.monitors]
     shapes |= {f"monitor{k}_{name}": np.shape(value) for k, start in enumerate(starts) for name, value in start.items()}
+    shapes |= {
+        gain_slot(k, name): np.shape(monitor.gains[name]) or (1,)
+        for k, monitor in enumerate(parts.monitors)
+        for name in monitor.vary
+    }
 
     def body(s: Slots) -> Slots:
         state = s["x"] if parts.sensors is None else s["measured"]
@@ -125,11 +137,23 @@ def monitor_stage(parts: Loop) -> Stage:
             "qdd_ref": ref.qdd,
         }
         memories = [{name: s[f"monitor{k}_{name}"] for name in start} for k, start in enumerate(starts)]
-        out, kept = monitors.run_chain(parts.monitors, signals, memories)
+        gains = [
+            {
+                name: s[gain_slot(k, name)] if np.ndim(monitor.gains[name]) else s[gain_slot(k, name)][0]
+                for name in monitor.vary
+            }
+            for k, monitor in enumerate(parts.monitors)
+        ]
+        out, kept = monitors.run_chain(parts.monitors, signals, memories, gains)
         values = {slot_name(name): np.atleast_1d(value) for name, value in out.items()}
         return values | {f"monitor{k}_{name}": value for k, memory in enumerate(kept) for name, value in memory.items()}
 
     return stage(traced_stage(body, shapes, "monitors"), "before")
+
+
+def gain_slot(k: int, name: str) -> str:
+    """Name of the slot of a gain of monitor k that varies."""
+    return f"gain{k}_{name}"
 
 
 def slot_name(label: str) -> str:

@@ -23,6 +23,7 @@ from armwright.graph.normals import NormalSource
 from armwright.motion import Trajectory
 from armwright.motion.trajectory import Reference, fill_table
 from armwright.recording.writer import empty
+from armwright.simulation.loop_stages import gain_slot
 from armwright.simulation.step_stages import event_values, step_program
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ class RunningLoop:
         self.happened: list[tuple[float, str]] = []
         self.flagged: list[tuple[float, str]] = []
         self.following: tuple[float, Trajectory | Reference] = (0.0, Reference(*np.zeros((3, parts.n))))
-        self.loop = CompiledLoop(plan, count)
+        self.loop = CompiledLoop(plan, count, strict=parts.strict)
         self.log = RowLog(count, len(plan.record_slots), len(plan.shared_slots))
         self._step: StepCall | None = None
 
@@ -210,6 +211,9 @@ class RunningLoop:
         for name in self.parts.gains_vary:
             if f"gain_{name}" in plan.slots:
                 loop.set(f"gain_{name}", self.parts.law.gains[name].reshape(self.count, -1))
+        for k, monitor in enumerate(self.parts.monitors):
+            for name in monitor.vary:
+                loop.set(gain_slot(k, name), np.ravel(monitor.gains[name]))
         if "parameters" in plan.slots:
             loop.set("parameters", self.parts.lanes.values)
         if "line" in plan.slots:

@@ -30,6 +30,7 @@ from armwright.robot.model import Memo, make_once, memo_of
 from armwright.simulation import diagnosis
 from armwright.simulation import python_law as callback
 from armwright.simulation.event_location import stop_at_event
+from armwright.simulation.loop_programs import loop_program
 from armwright.simulation.loop_stages import law_stage, monitor_stage, slot_name
 from armwright.simulation.rows_to_recording import closing, recording_of, settings_of, signals_of
 from armwright.simulation.running_loop import RunningLoop
@@ -38,11 +39,13 @@ from armwright.simulation.step_stages import outer, step_stages
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from armwright.graph.tick_program import TickProgram
     from armwright.recording.batch import Recordings
     from armwright.recording.recording import Recording
     from armwright.robot.model import Robot
     from armwright.simulation.control_loop import Loop
     from armwright.simulation.lanes import Lanes
+    from armwright.simulation.loop_programs import ProgramKind
     from armwright.types import Array
 
 
@@ -251,7 +254,7 @@ class Session(RunningLoop):
         known = self.parts.believed
         if known is None or known.common() != model.common():
             parts = replace(self.parts, believed=model)
-            old, loop = self.loop, CompiledLoop(_plan(parts, self.count)[0], self.count)
+            old, loop = self.loop, CompiledLoop(_plan(parts, self.count)[0], self.count, strict=parts.strict)
             for slot, size in loop.plan.slots.items():
                 if old.plan.slots.get(slot) == size:
                     loop.set(slot, old.get(slot))
@@ -364,6 +367,15 @@ class Session(RunningLoop):
         if done.reason != "end":
             diagnosis.diverged(self, outcomes)
         return "end"
+
+    def program(self, kind: ProgramKind = "controller", *, name: str | None = None) -> TickProgram:
+        """The controller of this loop, or its whole tick, as one program that starts where the arm is now.
+
+        Args:
+            kind: "controller" (measured positions and velocities are inputs) or "tick" (with the arm).
+            name: of the program; arm and kind if omitted.
+        """
+        return loop_program(self.parts, kind, self.state[0, : self.parts.n], name=name)
 
     def check_step(self) -> None:
         """Raise `SimulationError` if the step cannot be stable at the present state."""

@@ -151,7 +151,7 @@ def simulate(
         progress: called with the fraction done.
         **options: what the loop is made of, each explained at `Loop`: `rate` (1000 ticks per second by default),
             `substeps`, `integrator`, `continuous`; `model`, `drive`, `friction`, `sensors`; `wrench`, `external`;
-            `dry_friction`, `creep`; `events`, `monitors`, `limits`; `inputs`, `stop_on_alarm`.
+            `dry_friction`, `creep`; `events`, `monitors`, `limits`; `inputs`, `stop_on_alarm`, `strict`.
 
     A surface is a spring, and a spring can be pushed through. If `wrench` comes from `contact_wrench` and the tool or a
     link went through a shape, or a link's axis lies inside of one, the outcome is "pushed through" or "sunk" instead of

@@ -41,14 +41,14 @@ Theta Lambda Xi Pi Sigma Phi Psi Omega
 """
 GREEK = frozenset(_WORDS.split())
 DOTTED = re.compile(rf"({'|'.join(sorted(GREEK))}|[A-Za-z])(d{{0,2}})")
-NUMBERED = re.compile(rf"({'|'.join(sorted(GREEK))}|[A-Za-z])([A-Za-z]{{0,3}}\d+)")
+NUMBERED = re.compile(rf"({'|'.join(sorted(GREEK))}|[A-Za-z])([A-Za-z]{{0,3}}\d+[A-Za-z]{{0,2}})")
 DOTS = {"": "{}", "d": r"\dot{{{}}}", "dd": r"\ddot{{{}}}"}
 
 
 def symbol(name: str) -> str:
     r"""Return a name as mathematics.
 
-    qd → \dot{q}, tau → \tau, lc1 → l_{c1}, T_base_tool → {T_{\mathrm{base},\mathrm{tool}}}.
+    qd → \dot{q}, tau → \tau, lc1 → l_{c1}, I2x → I_{2x}, T_base_tool → {T_{\mathrm{base},\mathrm{tool}}}.
     """
     stem, primes = name.rstrip("_"), "'" * (len(name) - len(name.rstrip("_")))
     head, *rest = stem.split("_")

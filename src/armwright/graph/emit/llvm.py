@@ -17,12 +17,18 @@ depend on the program alone, so that all widths give the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import TYPE_CHECKING, cast
 
 from armwright.graph.emit.llvm_math import LaneWriter, sincos_all
+from armwright.graph.emit.llvm_own_functions import LaneArithmetic
+from armwright.graph.emit.own_steps import OWN
 from armwright.graph.emit.printing import is_boolean, last_uses
 from armwright.graph.ops import TRIGONOMETRIC, Op
 from armwright.graph.traced_program import ProgramSignal, TracedProgram
+
+if TYPE_CHECKING:
+    from armwright.graph.staged_program import StagedProgram
 
 FLAGS = "contract nsz"  # fuse a·b+c; no reassociation: range reduction and symmetry of results depend on it
 _BINARY = {Op.ADD: "fadd", Op.SUB: "fsub", Op.MUL: "fmul", Op.DIV: "fdiv"}
@@ -36,7 +42,7 @@ def emit_nodes(
 ) -> None:
     """Emit the nodes of `span`. `value` has the register (or literal) of every earlier node and receives theirs."""
     angles = _Angles(w, program, value, span, trig_width)
-    T = w.type
+    T, flags = w.type, "" if w.strict else FLAGS + " "
     for k in span:
         op, args, constant = program.nodes[k]
         if op is Op.INPUT:
@@ -45,13 +51,15 @@ def emit_nodes(
         if op is Op.CONST:
             value[k] = w.literal(constant)
         elif op in _BINARY:
-            value[k] = w.emit(f"{_BINARY[op]} {FLAGS} {T} {x[0]}, {x[1]}")
+            value[k] = w.emit(f"{_BINARY[op]} {flags}{T} {x[0]}, {x[1]}")
         elif op is Op.NEG:
             value[k] = w.emit(f"fneg {T} {x[0]}")
         elif op in (Op.SIN, Op.COS):
             value[k] = angles.sincos(args[0], k)[0 if op is Op.SIN else 1]
         elif op in _INTRINSIC:
             value[k] = w.intrinsic(_INTRINSIC[op], x[0])
+        elif w.strict and op in OWN:
+            value[k] = OWN[op](LaneArithmetic(w), x[0])
         elif op in _LIBM:
             value[k] = w.library_call(_LIBM[op], x)
         elif op in (Op.MIN, Op.MAX):
@@ -131,7 +139,7 @@ def emit_program(w: LaneWriter, program: TracedProgram, columns: Columns, trig_w
     for k, register in value.items():
         handed[k] = register
     for part, start in enumerate(range(0, len(program.nodes), step)):
-        own = LaneWriter(w.width, fma=w.fma)
+        own = LaneWriter(w.width, fma=w.fma, strict=w.strict)
         span = range(start, min(start + step, len(program.nodes)))
         emit_nodes(own, program, handed.inside(own), span, trig_width)
         outline(w, own, f"armwright_part_{program.digest}_{w.width}_{part}", "%values")
@@ -273,10 +281,21 @@ def store_columns(
                 w.line(f"store {kind} {part}, ptr {w.offset(base, row * size + start)}, align 8")
 
 
+Body = Callable[[LaneWriter, Columns], MutableMapping[int, str]]
+"""Writes the computation from the registers of the inputs; returns registers by the numbers that results give."""
+
+
 def kernel_ir(
-    program: TracedProgram, name: str, *, width: int, check_finite: bool, fma: bool = True, trig_width: int = 4
+    program: TracedProgram | StagedProgram,
+    name: str,
+    *,
+    width: int,
+    check_finite: bool,
+    fma: bool = True,
+    trig_width: int = 4,
+    body: Body | None = None,
 ) -> str:
-    """Return a complete LLVM module with one kernel (see the module text)."""
+    """Return a complete LLVM module with one kernel (see the module text); `body` writes one that has no nodes."""
     w = LaneWriter(width, fma=fma)
     used = {node.value for node in program.nodes if node.op is Op.INPUT}
     head = []
@@ -295,11 +314,11 @@ def kernel_ir(
         )
     columns: list[list[str | None]] = []
     for k, signal in enumerate(program.inputs):
-        needed = set(range(signal.size)) if check_finite else {e for s, e in used if s == k}
+        needed = set(range(signal.size)) if check_finite or body else {e for s, e in used if s == k}
         row = w.emit(f"mul i64 %i, {signal.size}")
         base = w.emit(f"getelementptr double, ptr %in{k}, i64 {row}")
         columns.append(load_columns(w, signal, base, needed))
-    value = emit_program(w, program, columns, trig_width)
+    value = emit_program(w, cast("TracedProgram", program), columns, trig_width) if body is None else body(w, columns)
     w.line("br label %latch")
     w.raw("latch:")
     if chains:

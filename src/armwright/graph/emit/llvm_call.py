@@ -3,6 +3,10 @@
 
 The instance holds, at TABLE and SLOW bytes, a pointer to the table below and the callable for everything that this code
 does not accept. `armwright.graph.fast_call` checks the offsets against the running interpreter and fills the table.
+
+Arrays have the kernel's shapes, or all of them one leading axis of the same length before these: a small batch. Full
+SIMD groups of it go to the batch kernel, the rest to the one-row kernel. Longer batches take the general path, which
+splits them over threads and lets other threads in meanwhile; so does the first batch, which compiles the batch kernel.
 """
 
 from __future__ import annotations
@@ -14,8 +18,19 @@ READABLE, WRITABLE = 0x0101, 0x0501  # C_CONTIGUOUS | ALIGNED (| WRITEABLE)
 NAME = "armwright_call"
 
 # Words of the table: nin, nout, kernel, single, ndarray type, float64 descr, PyArray_New, PyTuple_New, vectorcall,
-# Py_IncRef, Py_DecRef, then per signal: ndim, MAX_DIMENSIONS extents and the bytes of an array.
-HEADER, SIGNAL = 11, 2 + MAX_DIMENSIONS
+# Py_IncRef, Py_DecRef, batch kernel (0: not compiled yet), its rows at once, most rows of a small batch, then per
+# signal: ndim, MAX_DIMENSIONS extents and the bytes of an array.
+HEADER, SIGNAL = 14, 2 + MAX_DIMENSIONS
+BATCH = 11  # the word of the batch kernel
+
+_EXTENTS = "".join(
+    f"""  %ox{d} = getelementptr i64, ptr %osp, i64 {d}
+  %oe{d} = load i64, ptr %ox{d}
+  %oy{d} = getelementptr i64, ptr %dims, i64 {d}
+  store i64 %oe{d}, ptr %oy{d}
+"""
+    for d in range(1, MAX_DIMENSIONS + 1)
+)
 
 _TEXT = f"""
 define ptr @{NAME}(ptr %self, ptr %args, i64 %nargsf, ptr %kwnames) #0 {{
@@ -23,6 +38,8 @@ entry:
   %nargs = and i64 %nargsf, 9223372036854775807
   %data = alloca [{MAX_SIGNALS} x ptr], align 16
   %objects = alloca [{MAX_SIGNALS} x ptr], align 16
+  %rest = alloca [{MAX_SIGNALS} x ptr], align 16
+  %dims = alloca [{MAX_DIMENSIONS + 1} x i64], align 16
   %tp = getelementptr i8, ptr %self, i64 TABLE
   %t = load ptr, ptr %tp
   %nin = load i64, ptr %t
@@ -36,6 +53,12 @@ entry:
   %atype = load ptr, ptr %p4
   %p5 = getelementptr i64, ptr %t, i64 5
   %descr = load ptr, ptr %p5
+  %p11 = getelementptr i64, ptr %t, i64 {BATCH}
+  %many = load ptr, ptr %p11
+  %p12 = getelementptr i64, ptr %t, i64 {BATCH + 1}
+  %width = load i64, ptr %p12
+  %p13 = getelementptr i64, ptr %t, i64 {BATCH + 2}
+  %most = load i64, ptr %p13
   %total = add i64 %nin, %nout
   %plain = icmp eq ptr %kwnames, null
   %fewer = icmp eq i64 %nargs, %nin
@@ -45,6 +68,8 @@ entry:
   br i1 %ok0, label %check, label %slow
 check:
   %k = phi i64 [0, %entry], [%k2, %accept]
+  %lead0 = phi i64 [0, %entry], [%lead, %accept]
+  %rows0 = phi i64 [1, %entry], [%rows, %accept]
   %ap = getelementptr ptr, ptr %args, i64 %k
   %a = load ptr, ptr %ap
   %typep = getelementptr i8, ptr %a, i64 {ARRAY["type"]}
@@ -68,20 +93,38 @@ isarray:
   %np = getelementptr i8, ptr %a, i64 {ARRAY["ndim"]}
   %nd = load i32, ptr %np
   %nd64 = sext i32 %nd to i64
-  %isnd = icmp eq i64 %nd64, %want
+  %isfirst = icmp eq i64 %k, 0
+  %lead = sub i64 %nd64, %want
+  %leads = select i1 %isfirst, i64 %lead, i64 %lead0
+  %issamelead = icmp eq i64 %lead, %leads
+  %isrows = icmp ult i64 %lead, 2
+  %isnd = and i1 %issamelead, %isrows
   %ok1 = and i1 %isdouble, %isflat
   %ok2 = and i1 %ok1, %isnd
   br i1 %ok2, label %shape, label %slow
 shape:
   %xp = getelementptr i8, ptr %a, i64 {ARRAY["dimensions"]}
   %extents = load ptr, ptr %xp
+  %isone = icmp eq i64 %lead, 0
+  br i1 %isone, label %sized, label %leading
+leading:
+  %r = load i64, ptr %extents
+  %rwant = select i1 %isfirst, i64 %r, i64 %rows0
+  %isr = icmp eq i64 %r, %rwant
+  %r1 = sub i64 %r, 1
+  %issmall = icmp ult i64 %r1, %most
+  %ok3 = and i1 %isr, %issmall
+  br i1 %ok3, label %sized, label %slow
+sized:
+  %rows = phi i64 [1, %shape], [%r, %leading]
+  %own = getelementptr i64, ptr %extents, i64 %lead
   br label %axis
 axis:
-  %j = phi i64 [0, %shape], [%j2, %same]
+  %j = phi i64 [0, %sized], [%j2, %same]
   %more = icmp slt i64 %j, %want
   br i1 %more, label %compare, label %accept
 compare:
-  %ep = getelementptr i64, ptr %extents, i64 %j
+  %ep = getelementptr i64, ptr %own, i64 %j
   %e = load i64, ptr %ep
   %j2 = add i64 %j, 1
   %wp = getelementptr i64, ptr %sp, i64 %j2
@@ -100,15 +143,24 @@ accept:
   br i1 %again, label %check, label %checked
 checked:
   %outs = getelementptr ptr, ptr %data, i64 %nin
+  %spare = sub i64 0, %width
+  %groups = and i64 %rows, %spare
+  %whole = select i1 %isone, i64 0, i64 %groups
+  %nogroup = icmp eq i64 %whole, 0
+  %ismade = icmp ne ptr %many, null
+  %ready = or i1 %nogroup, %ismade
+  br i1 %ready, label %ways, label %slow
+ways:
   br i1 %given, label %out, label %allocate
 out:
-  %u = phi i64 [%nin, %checked], [%u2, %apart]
+  %u = phi i64 [%nin, %ways], [%u2, %apart]
   %uslot = getelementptr i64, ptr %data, i64 %u
   %ufirst = load i64, ptr %uslot
   %usk = mul i64 %u, {SIGNAL}
   %us0 = add i64 %usk, {HEADER + SIGNAL - 1}
   %usp = getelementptr i64, ptr %t, i64 %us0
-  %ubytes = load i64, ptr %usp
+  %ubytes1 = load i64, ptr %usp
+  %ubytes = mul i64 %ubytes1, %rows
   %uend = add i64 %ufirst, %ubytes
   br label %other
 other:
@@ -118,7 +170,8 @@ other:
   %vsk = mul i64 %v, {SIGNAL}
   %vs0 = add i64 %vsk, {HEADER + SIGNAL - 1}
   %vsp = getelementptr i64, ptr %t, i64 %vs0
-  %vbytes = load i64, ptr %vsp
+  %vbytes1 = load i64, ptr %vsp
+  %vbytes = mul i64 %vbytes1, %rows
   %vend = add i64 %vfirst, %vbytes
   %starts = icmp ult i64 %vfirst, %uend
   %ends = icmp ult i64 %ufirst, %vend
@@ -135,14 +188,17 @@ apart:
   %umore = icmp slt i64 %u2, %nargs
   br i1 %umore, label %out, label %run
 allocate:
-  %o = phi i64 [0, %checked], [%o2, %made]
+  %o = phi i64 [0, %ways], [%o2, %made]
   %ok = add i64 %o, %nin
   %osk = mul i64 %ok, {SIGNAL}
   %os0 = add i64 %osk, {HEADER}
   %osp = getelementptr i64, ptr %t, i64 %os0
-  %ond = load i64, ptr %osp
+  %ond1 = load i64, ptr %osp
+  %ond = add i64 %ond1, %lead
   %ond32 = trunc i64 %ond to i32
-  %odims = getelementptr i64, ptr %osp, i64 1
+  store i64 %rows, ptr %dims
+{_EXTENTS}  %oskip = sub i64 1, %lead
+  %odims = getelementptr i64, ptr %dims, i64 %oskip
   %p6 = getelementptr i64, ptr %t, i64 6
   %newarray = load ptr, ptr %p6
   %new = call ptr %newarray(ptr %atype, i32 %ond32, ptr %odims, i32 12, ptr null, ptr null, i32 0, i32 0, ptr null)
@@ -160,7 +216,37 @@ made:
   br i1 %omore, label %allocate, label %run
 run:
   %count = phi i64 [0, %apart], [%o2, %made]
-  %status = call i64 %kernel(ptr %data, ptr %outs, i64 1)
+  br i1 %nogroup, label %few, label %full
+full:
+  %status1 = call i64 %many(ptr %data, ptr %outs, i64 %whole)
+  %left = sub i64 %rows, %whole
+  %none = icmp eq i64 %left, 0
+  br i1 %none, label %computed, label %advance
+advance:
+  %h = phi i64 [0, %full], [%h2, %advance]
+  %hslot = getelementptr ptr, ptr %data, i64 %h
+  %hfirst = load ptr, ptr %hslot
+  %hsk = mul i64 %h, {SIGNAL}
+  %hs0 = add i64 %hsk, {HEADER + SIGNAL - 1}
+  %hsp = getelementptr i64, ptr %t, i64 %hs0
+  %hbytes1 = load i64, ptr %hsp
+  %hbytes = mul i64 %hbytes1, %whole
+  %hnext = getelementptr i8, ptr %hfirst, i64 %hbytes
+  %hrest = getelementptr ptr, ptr %rest, i64 %h
+  store ptr %hnext, ptr %hrest
+  %h2 = add i64 %h, 1
+  %hmore = icmp slt i64 %h2, %total
+  br i1 %hmore, label %advance, label %few
+few:
+  %before = phi i64 [0, %run], [%status1, %advance]
+  %fewrows = phi i64 [%rows, %run], [%left, %advance]
+  %fewin = phi ptr [%data, %run], [%rest, %advance]
+  %fewout = getelementptr ptr, ptr %fewin, i64 %nin
+  %status2 = call i64 %kernel(ptr %fewin, ptr %fewout, i64 %fewrows)
+  %both = or i64 %before, %status2
+  br label %computed
+computed:
+  %status = phi i64 [%status1, %full], [%both, %few]
   %fine = icmp eq i64 %status, 0
   br i1 %fine, label %wrap, label %discard
 wrap:

@@ -18,19 +18,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from armwright.graph.emit.llvm import emit_program
+from armwright.graph.emit.llvm import WHOLE, Columns, emit_nodes, emit_program
 from armwright.graph.emit.llvm_math import LaneWriter
 from armwright.graph.ops import Op
 
 if TYPE_CHECKING:
     from armwright.graph.loop_plan import LoopPlan, Stage
+    from armwright.graph.traced_program import ProgramSignal
 
+STORES_IN_BLOCK = 48  # LLVM's time for a block grows with the square of its stores
 DONE, NOT_FINITE, EVENT, STUCK, ALARM = 0, 1, 2, 3, 4
 
 
-def _stage(plan: LoopPlan, stage: Stage, name: str, width: int, fma: bool, declarations: set[str]) -> str:
+def _stage(plan: LoopPlan, stage: Stage, name: str, w: LaneWriter, declarations: set[str]) -> str:
     """Emit one stage as a function of the memory."""
-    w = LaneWriter(width, fma=fma)
+    width = w.width
     program = stage.program
     used = {node.value for node in program.nodes if node.op is Op.INPUT}
     columns: list[list[str | None]] = []
@@ -49,6 +51,108 @@ def _stage(plan: LoopPlan, stage: Stage, name: str, width: int, fma: bool, decla
     w.line("ret void")
     declarations |= w.declarations
     return "\n".join([f"define internal void @{name}(ptr %m) #0 {{", *w.start(), *w.lines, "}"])
+
+
+def emit_stages(
+    plan: LoopPlan, inputs: Sequence[ProgramSignal], name: str, w: LaneWriter, columns: Columns
+) -> _SlotRegisters:
+    """Run all stages once over a memory on the stack, filled from the registers of the inputs; return its places."""
+    w.memory["slots"] = plan.size * w.width
+    for signal, column in zip(inputs, columns, strict=True):
+        start = plan.offset(signal.name)
+        for element, register in enumerate(column):
+            w.line(f"store {w.type} {register}, ptr {w.offset('%slots', (start + element) * w.width)}, align 8")
+    labels: dict[int, str] = {}
+    for stage in plan.stages:
+        if id(stage) not in labels:
+            labels[id(stage)] = f"{name}_stage{len(labels)}"
+            own: set[str] = set()
+            writer = LaneWriter(w.width, fma=w.fma)
+            w.declarations.add(_flowing(plan, stage, labels[id(stage)], writer, own))
+            w.declarations |= own
+        w.line(f"call void @{labels[id(stage)]}(ptr %slots)")
+    return _SlotRegisters(w)
+
+
+def _flowing(plan: LoopPlan, stage: Stage, name: str, w: LaneWriter, declarations: set[str]) -> str:
+    """Emit a stage as `_stage` does, with every load next to its first use and every store next to its value.
+
+    Few values are alive at a time. Matrices that are all loaded, then worked on, then all stored take LLVM several
+    times as long.
+    """
+    program = stage.program
+    if len(program.nodes) > WHOLE:
+        return _stage(plan, stage, name, w, declarations)
+    value = _FlowingValues(w, plan, stage)
+    emit_nodes(w, program, value, range(len(program.nodes)))
+    value.finish()
+    w.line("ret void")
+    declarations |= w.declarations
+    return "\n".join([f"define internal void @{name}(ptr %m) #0 {{", *w.start(), *w.lines, "}"])
+
+
+class _FlowingValues(dict[int, str]):
+    """Registers by node. Inputs are loaded when asked for, results stored when known.
+
+    A place that is read and written is read before it is written.
+    """
+
+    def __init__(self, w: LaneWriter, plan: LoopPlan, stage: Stage) -> None:
+        super().__init__()
+        self.w, program, self.stored = w, stage.program, 0
+        starts = [plan.offset(stage.reads[s.name]) for s in program.inputs]
+        self.source = {
+            k: starts[node.value[0]] + node.value[1] for k, node in enumerate(program.nodes) if node.op is Op.INPUT
+        }
+        self.unread = {place: k for k, place in self.source.items()}
+        self.targets: dict[int, list[int]] = {}
+        for signal, result in zip(program.outputs, program.results, strict=True):
+            start = plan.offset(stage.writes[signal.name])
+            for element, node in enumerate(result):
+                self.targets.setdefault(node, []).append(start + element)
+
+    def _at(self, place: int) -> str:
+        return self.w.offset("%m", place * self.w.width)
+
+    def __missing__(self, k: int) -> str:
+        place = self.source[k]
+        self.unread.pop(place, None)
+        register = self.w.emit(f"load {self.w.type}, ptr {self._at(place)}, align 8")
+        super().__setitem__(k, register)
+        return register
+
+    def __setitem__(self, k: int, register: str) -> None:
+        super().__setitem__(k, register)
+        self._store(k)
+
+    def _store(self, k: int) -> None:
+        for place in self.targets.pop(k, ()):
+            if place in self.unread:
+                self[self.unread[place]]
+            self.w.line(f"store {self.w.type} {self[k]}, ptr {self._at(place)}, align 8")
+            self.stored += 1
+            if self.stored % STORES_IN_BLOCK == 0:
+                label = self.w.label()
+                self.w.line(f"br label %{label}")
+                self.w.raw(f"{label}:")
+
+    def finish(self) -> None:
+        """Store the results that are inputs themselves: all are loaded before the first is stored."""
+        for k in self.targets:
+            self[k]
+        for k in list(self.targets):
+            self._store(k)
+
+
+class _SlotRegisters(dict[int, str]):
+    """Registers by place in the memory, loaded when they are asked for."""
+
+    def __init__(self, w: LaneWriter) -> None:
+        super().__init__()
+        self.w = w
+
+    def __missing__(self, place: int) -> str:
+        return self.w.emit(f"load {self.w.type}, ptr {self.w.offset('%slots', place * self.w.width)}, align 8")
 
 
 def _copy_row(w: LaneWriter, source: str, slots: Sequence[int], *, shared: bool) -> None:
@@ -74,8 +178,8 @@ def _rises(w: LaneWriter, slots: Sequence[int], befores: Sequence[str]) -> str:
     return crossed
 
 
-def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
-    """Return a complete LLVM module with one loop (see the module text)."""
+def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool, strict: bool = False) -> str:
+    """Return a complete LLVM module with one loop (see the module text); strict: every operation rounds by itself."""
     declarations: set[str] = set()
     functions: list[str] = []
     calls: dict[str, list[str]] = {"before": [], "inside": [], "after": []}
@@ -83,9 +187,11 @@ def loop_ir(plan: LoopPlan, name: str, *, width: int, fma: bool) -> str:
     for stage in plan.stages:
         if id(stage) not in labels:  # a stage that occurs several times is one function, called several times
             labels[id(stage)] = f"{name}_stage{len(labels)}"
-            functions.append(_stage(plan, stage, labels[id(stage)], width, fma, declarations))
+            emit = _flowing if plan.flowing else _stage
+            own = LaneWriter(width, fma=fma, strict=strict)
+            functions.append(emit(plan, stage, labels[id(stage)], own, declarations))
         calls[stage.when].append(f"call void @{labels[id(stage)]}(ptr %memory)")
-    w = LaneWriter(width, fma=fma)
+    w = LaneWriter(width, fma=fma, strict=strict)
     w.raw("entry:")
     w.line("br label %head")
     w.raw("head:")

@@ -5,6 +5,9 @@ The llvmlite wheel carries no vector mathematics library, hence `sincos`: three-
 fdlibm polynomials on [−π/4, π/4]. That is good to 2 ulp for |x| below a bound (`FAR_FUSED`, `FAR_SHORT`). Beyond it,
 where a reduction needs hundreds of bits of π, `sincos_all` asks the C library, lane by lane and off the usual path: the
 same numbers, whichever lanes stand next to one another.
+
+A strict writer never fuses a product with a sum and leaves nothing of the usual path to a library: what it writes has
+one result, which code in other languages can have to the last bit (`own_functions.py`).
 """
 
 from __future__ import annotations
@@ -68,10 +71,11 @@ attributes #1 = {{ cold noinline nounwind }}
 class LaneWriter:
     """Collects instructions of one function for `width` lanes; writers of other widths may share its lines."""
 
-    def __init__(self, width: int, *, fma: bool, shared: LaneWriter | None = None) -> None:
-        """Start empty, or append to the lines of `shared`."""
+    def __init__(self, width: int, *, fma: bool, shared: LaneWriter | None = None, strict: bool = False) -> None:
+        """Start empty, or append to the lines of `shared`; a strict writer rounds every operation by itself."""
         self.width = width
-        self.fma = fma
+        self.strict: bool = shared.strict if shared else strict
+        self.fma = fma and not self.strict
         self.type = "double" if width == 1 else f"<{width} x double>"
         self.integer = "i64" if width == 1 else f"<{width} x i64>"
         self.truth_type = "i1" if width == 1 else f"<{width} x i1>"

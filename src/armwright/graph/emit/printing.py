@@ -219,6 +219,11 @@ def shape_text(signal: ProgramSignal) -> str:
     return " x ".join(map(str, signal.shape)) + (", row by row" if len(signal.shape) > 1 else "")
 
 
+def remark(text: str) -> str:
+    """Return a text from outside, such as a joint's name, so that it ends no comment and no string of any language."""
+    return "".join(c if c.isprintable() and c not in "\"'\\*<>&" else "?" for c in text)
+
+
 def cost_text(program: TracedProgram) -> str:
     """Return the operation counts in one line."""
     c = program.counts
