@@ -313,3 +313,19 @@ def test_a_driver_that_floods_the_inertial_unit_is_read_slowly():
         assert 0 < max(seen) <= READ_BYTES
     finally:
         stand.close()
+
+
+@pytest.mark.parametrize("port", ["primary", "secondary", "realtime"])
+def test_a_client_that_only_sends_scripts_keeps_its_port(still, port):
+    """ur_rtde holds port 30003 for hours, reads nothing of it, and sends a script when it needs one."""
+    sock = dial(still, port)
+    wait_for(lambda: still.network.serve(1.0) or still.network.connections(port), "it is connected")
+    c = still.controller
+    ticked(still, lambda: c.ticks % 200 == 0, "a tick in which everything is due")
+    with c.lock:
+        for _ in range(3000):  # more than was ever kept for one client
+            still._publish()
+            still._feed.tick(None)
+    (connection,) = still.network.connections(port)
+    assert connection.open and connection.listens  # and its next script is taken
+    sock.close()

@@ -21,6 +21,7 @@ from armwright.lab.hand import Hand, push, push_of
 from armwright.lab.lab_plant import LabPlant
 from armwright.lab.stand import HOME
 from support.lab import address
+from support.lock_step import conduct_in_step
 
 # the file
 
@@ -239,8 +240,11 @@ def interrupted(short):
 
 @pytest.fixture(scope="module")
 def done(short, interrupted):
+    """Devices that wait for whoever listens: what is found hangs on no clock but theirs."""
     told = []
-    return conduct(read_experiment(short), short.parent / "out", resume=True, tell=told.append), told
+    with pytest.MonkeyPatch.context() as patch:
+        conduct_in_step(patch)
+        return conduct(read_experiment(short), short.parent / "out", resume=True, tell=told.append), told
 
 
 def test_an_interrupt_keeps_what_was_recorded(interrupted, done):

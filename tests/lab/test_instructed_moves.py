@@ -9,6 +9,7 @@ import pytest
 import armwright as aw
 from armwright.errors import ArmwrightWarning, InputError
 from armwright.lab.controller import instructed_moves as ur
+from armwright.lab.controller import path_law
 from armwright.lab.controller.controller import CONTROLLER_TICK, Controller
 from armwright.lab.controller.controller_states import ControllerEvent, ControllerState
 from armwright.lab.lab_plant import LabPlant
@@ -33,15 +34,34 @@ class Script:
     """A program of instructions; the next one is called when the one before has returned. `calls`: when each was."""
 
     def __init__(self, c, *instructions):
-        self.c, self.left, self.calls = c, list(instructions), []
+        self.c, self.left, self.calls, self.planning = c, list(instructions), [], None
 
     def tick(self):
-        if self.left and (not self.calls or self.c.instructed):
+        if self.planning is None and self.left and (not self.calls or self.c.instructed):
             self.calls.append(self.c.ticks)
-            self.left.pop(0)()
+            self.planning = self.left.pop(0)()
+        if self.planning is not None:  # a way of the tool
+            try:
+                next(self.planning)
+            except StopIteration as planned:
+                self.planning = None
+                planned.value()
 
     def close(self):
         self.left.clear()
+        self.planning = None
+
+
+def begun(planning):
+    """Plan a move along a way of the tool at once, and begin it; return how often the planning paused."""
+    pauses = 0
+    while True:
+        try:
+            next(planning)
+            pauses += 1
+        except StopIteration as planned:
+            planned.value()
+            return pauses
 
 
 class Run:
@@ -56,7 +76,7 @@ class Run:
             q.append(c.reference.q)
             qd.append(c.reference.qd)
             poses.append(c.target_pose())
-            if not self.script.left and not c.moving:
+            if not self.script.left and self.script.planning is None and not c.moving:
                 break
             assert c.time < most
         assert c.state is state, c.messages
@@ -255,7 +275,7 @@ def test_movec_goes_on_the_circle_of_its_three_points(c, mode):
 def test_movec_refuses_what_is_no_circle(c):
     start = c.target_pose()
     with pytest.raises(InputError, match="movec"):
-        ur.movec(c, shifted(start, 0, 0.1), shifted(start, 0, 0.2), 1.0, 0.2)
+        next(ur.movec(c, shifted(start, 0, 0.1), shifted(start, 0, 0.2), 1.0, 0.2))
     with pytest.raises(InputError, match="mode"):
         ur.movec(c, shifted(start, 0, 0.1, 0.1), shifted(start, 0, 0.2), 1.0, 0.2, mode=2)
 
@@ -332,7 +352,7 @@ def test_speedl_keeps_the_speed_of_the_tool_and_stopl_brakes_it_in_its_direction
 def test_stopl_stays_on_the_line_and_takes_the_way_of_its_deceleration(c):
     start = c.target_pose()
     assert c.handle(ControllerEvent.PLAY)
-    ur.movel(c, shifted(start, 0, 0.3), 1.0, 0.2)
+    begun(ur.movel(c, shifted(start, 0, 0.3), 1.0, 0.2))
     for _ in range(250):
         c.tick()
     before = c.target_pose()
@@ -360,3 +380,68 @@ def test_a_move_from_a_speed_brakes_first_nothing_jumps_and_it_gets_there(c, kin
     move = partial(getattr(ur, kind), c, there, 1.2, 0.2)
     seen = Run(c, partial(ur.speedj, c, [0.5, 0.2, 0, 0, 0, 0], 2.0, 0.4), move)
     assert seen.push < 8.0 and np.allclose(seen.q[-1], goal, atol=1e-5)
+
+
+# planning, a part in every tick
+
+
+def planned_with(c, monkeypatch, most, what):
+    """Run something with so many calls of Newton's method in a tick; the most calls that one tick made, and the run."""
+    calls, towards = [0] * 20_000, c.plant.towards
+
+    def counted(q, pose, rounds=2):
+        calls[c.ticks] += 1
+        return towards(q, pose, rounds)
+
+    monkeypatch.setattr(path_law, "SAMPLED_AT_ONCE", most)
+    monkeypatch.setattr(c.plant, "towards", counted)
+    seen = what(c)
+    monkeypatch.setattr(c.plant, "towards", towards)
+    return max(calls), seen
+
+
+def test_a_tick_plans_a_bounded_part_of_a_way(c, monkeypatch):
+    c.plant.live.reset(HOME + np.array([0, 0, 0, 0, 1.52, 0]))  # near a singularity: samples are close there
+    c.settle()
+    goal = shifted(c.target_pose(), 0, 0.2)
+    most, seen = planned_with(c, monkeypatch, 20, lambda c: Run(c, partial(ur.movel, c, goal, 1.2, 0.25)))
+    assert most <= 20 + path_law.SAMPLE_ROUNDS + 4  # and those of a step of the motion
+    assert np.abs(c.target_pose() - goal).max() < 1e-6
+    assert (seen.qd[:3] == 0.0).all(), "nothing moves before the way is known"
+
+
+def around_a_corner(c, r=0.05):
+    return corner(c, r)
+
+
+def test_a_bend_that_is_planned_while_the_arm_goes_on_is_the_same_path(compiled, monkeypatch):
+    paths = []
+    for most in (10_000, 30):
+        compiled.live.reset(HOME)
+        compiled.tcp[...] = 0.0
+        c = Controller(compiled, e_series=True)
+        calls, (seen, *_) = planned_with(c, monkeypatch, most, around_a_corner)
+        assert most > 1000 or calls < most + 8
+        assert seen.push < 1.05 * c.most_acceleration.max()
+        paths.append(seen)
+    at_once, bit_by_bit = paths
+    near = [np.abs(at_once.points - p).max(axis=1).min() for p in bit_by_bit.points]
+    assert max(near) < 3e-3, "the bend begins a few ticks later"
+    assert bit_by_bit.speed[100:-100].min() > 0.1, "and the arm does not stop at the corner"
+    assert np.diff(bit_by_bit.speed).min() > -1.05 * 1.0 * CONTROLLER_TICK - 1e-6, "it never brakes harder than told"
+    assert bit_by_bit.time - at_once.time < 0.05
+
+
+def test_a_bend_keeps_its_speed_whatever_the_slider_says(c):
+    c.registers.speed = 0.5
+    seen, *_ = corner(c, 0.05)
+    change = np.abs(np.diff(np.convolve(seen.speed, np.ones(3) / 3, "valid"))).max()
+    assert change < 2.0 * 1.0 * CONTROLLER_TICK, "nothing jumps where the second line takes over"
+
+
+def test_a_line_after_one_that_cannot_be_followed_is_never_begun(c):
+    out = c.target_pose() + np.array([-0.8, 0, 0, 0, 0, 0])
+    back = c.target_pose()
+    calls = [partial(ur.movel, c, out, 1.2, 0.5, r=0.3), partial(ur.movel, c, back, 1.2, 0.5)]
+    Run(c, *calls, state=ControllerState.STOPPED)
+    assert "out of reach or singular" in c.why

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from armwright.lab.controller.controller_states import ControllerState
+from armwright.spatial.rotations import exp_so3, log_so3
 from support.scripts import HOME, controller, run_text, went
 
 DT = 0.002
@@ -108,11 +109,31 @@ def test_movep_stops_where_it_turns_back_or_only_turns(c):
 
 
 def test_movep_slows_down_for_a_bend_that_is_too_tight(c):
-    """The bend of d on either side of a right angle is sharpest in its middle: ρ = d/√2 there, and v² = a ρ."""
+    """The circle that begins d before a right angle has ρ = d, and v² = a ρ on it."""
     text, waypoint, _ = corner(c, "movep", 0.004, v=0.3, a=1.0)
     _, points = run(c, text)
     middle = np.argmin(np.linalg.norm(points - waypoint, axis=1))
-    assert speeds(points)[middle] == pytest.approx(np.sqrt(1.0 * 0.004 / np.sqrt(2.0)), rel=0.03)
+    assert speeds(points)[middle] == pytest.approx(np.sqrt(1.0 * 0.004), rel=0.005)
+
+
+@pytest.mark.parametrize("end, angle", [((0.15, 0.0), 0.0), ((0.1, 0.1), 0.25 * np.pi), ((0.0, 0.15), 0.5 * np.pi)])
+def test_movep_bends_in_a_circle_that_touches_both_lines(c, end, angle):
+    """It begins and ends d from the corner, at a radius of d / tan(γ/2), and the tool turns on it without a jump."""
+    start, d = c.plant.pose_of(HOME), 0.04
+    corner = start + np.array([0, 0.15, 0, 0, 0, 0])
+    last = corner + np.array([0, *end, 0, 0, 0])
+    last[3:] = log_so3(exp_so3(np.array([0.4, 0, 0])) @ exp_so3(start[3:]))
+    q, points = run(c, program(f"movep({literal(corner)}, a=2, v=0.1, r={d})", f"movep({literal(last)}, a=2, v=0.1)"))
+    off = points - corner[:3]
+    bend = np.linalg.norm(off, axis=1) < 0.98 * d
+    assert bend.sum() > 200 and np.abs(np.diff(q, 2, axis=0)).max() / DT**2 < 10.0
+    if not angle:
+        assert np.linalg.norm(off[:, [0, 2]], axis=1).max() < 1e-5
+        return
+    late = d - np.linspace(0.0, 1e-3, 501)[:, None]  # it begins with a tick, a little after d
+    radius = late / np.tan(0.5 * angle)
+    away = np.abs(np.hypot(off[bend, 1] + late, off[bend, 2] - radius) - radius).max(axis=1)
+    assert away.min() < 2e-6 and np.abs(off[bend, 0]).max() < 2e-6
 
 
 def test_joint_moves_blend_within_their_radius_and_speed(c):

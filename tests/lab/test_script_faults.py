@@ -183,8 +183,13 @@ def test_threads_and_sockets_are_limited():
 
 
 def test_of_all_threads_one_plans_a_way_of_the_tool_in_a_tick(monkeypatch):
-    c, planned, movel = controller(), [], instructed_moves.movel
-    monkeypatch.setattr(instructed_moves, "movel", lambda c, *more: planned.append(c.ticks) or movel(c, *more))
+    c, planned, sampled = controller(), [], instructed_moves.sampled
+
+    def noted(*way):
+        planned.append(c.ticks)
+        return (yield from sampled(*way))
+
+    monkeypatch.setattr(instructed_moves, "sampled", noted)
     line = "movel(pose_add(get_actual_tcp_pose(), p[0, 0, 0.01, 0, 0, 0]))"
     threads = "".join(f"  thread t{k}():\n    {line}\n  end\n  run t{k}()\n" for k in range(8))
     run_text(c, f"def f():\n{threads}  sleep(0.1)\nend\n")

@@ -449,6 +449,6 @@ def test_programs_compute(name, body, functions, expected):
 @pytest.mark.parametrize("name, body, functions, expected", READ, ids=[row[0] for row in READ])
 def test_the_reader_finds_the_same(name, body, functions, expected):
     read = aw.read_program(program(body, functions, PLACES), "urscript")
-    places = [float(move.target.T[0, 3]) for move in read.moves if isinstance(move.target, Pose)]
-    assert places == pytest.approx(expected, abs=1e-12)
+    places = [1000.0 * float(move.target.T[0, 3]) for move in read.moves if isinstance(move.target, Pose)]
+    assert places == pytest.approx(expected, abs=1e-9)  # numbers went through metres and back
     assert not read.reading.gaps

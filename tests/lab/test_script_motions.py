@@ -125,6 +125,34 @@ end
     assert np.linalg.norm(np.array(points) - np.array(first[:3]), axis=1).min() > 1e-3  # it is not reached on the way
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "speedl([0.7, 0.42, 0, 0, 0, 0], 2, 1.5)",
+        "servoc(p[0.2, 0.3, z, x, y, w], 3, 2)",
+        "force_mode(p[0, 0, 0, 0, 0, 0.54], [1, 0, 0, 0, 0, 0], [500, 0, 0, 0, 0, 0], 2, [1, 1, 1, 1, 1, 1])",
+    ],
+)
+def test_a_tool_that_is_steered_past_the_base_keeps_its_line_and_no_joint_is_too_fast(c, call):
+    """It would have to turn faster than it can near its first axis: the tool slows down, and the arm goes on."""
+    start = c.target_pose()
+    call = call.replace("z, x, y, w", ", ".join(map(repr, start[2:].tolist())))
+    run_text(c, f"def f():\n  while True:\n    {call}\n    sync()\n  end\nend\n")
+    places, used = [], []
+    for _ in range(750):
+        c.tick()
+        assert c.state is ControllerState.PLAYING, c.why
+        places.append(c.target_pose())
+        used.append(np.max(np.abs(c.reference.qd) / c.most_speed))
+    tool = np.linalg.norm(np.diff(places, axis=0)[:, :3], axis=1) / TICK
+    slow = int(np.argmax(used))
+    assert used[slow] <= 1.0 + 1e-9 and max(used) > 0.95 and tool[slow:].min() < 0.7 * tool[:slow].max()
+    gone = np.array(places)[:, :3] - start[:3]
+    way = gone[-1] / np.linalg.norm(gone[-1])
+    assert np.linalg.norm(gone[-1]) > 0.6 and np.abs(gone - np.outer(gone @ way, way)).max() < 1e-4
+    assert np.allclose(np.array(places)[:, 3:], start[3:], atol=1e-4)
+
+
 # what a client must not stop doing
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from armwright.arguments import numbers
 from armwright.errors import InputError
@@ -190,6 +189,8 @@ def _line(t: Array, lag: Array, weight: Array, expected: tuple[float, float] | N
         c = np.linalg.solve(A, b)
     rest = lag - X @ c
     covariance = variance * np.linalg.inv(A)
+    from scipy.special import stdtrit  # imported here: a tenth of a second that few calls need
+
     factor = float(stdtrit(free, 0.5 + OFFSET_CONFIDENCE / 2.0))
     origin = np.array([1.0, -t.mean()])
     return Alignment(

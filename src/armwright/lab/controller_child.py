@@ -8,7 +8,6 @@ It leaves when the parent is gone: that holds the other end of the input.
 from __future__ import annotations
 
 import contextlib
-import gc
 import inspect
 import json
 import os
@@ -25,7 +24,7 @@ from armwright.lab.controller.controller import CONTROLLER_TICK
 from armwright.lab.controller.controller_messages import COLLISION_FELT
 from armwright.lab.controller.controller_states import ControllerEvent, after
 from armwright.lab.hand import Hand, push
-from armwright.lab.lab_clock import live_beside_clock
+from armwright.lab.lab_clock import live_beside_clock, without_collections
 from armwright.lab.stand import PORTS, Faults, Stand
 from armwright.lab.touch_record import TouchRecord
 from armwright.robot.load import load
@@ -234,15 +233,13 @@ def main() -> None:
             answers.flush()
 
     said = lines()
-    gc.disable()  # a start makes millions of objects that stay; looking through them all the time takes a tenth of it
     try:
-        served = ServedController(next(said))
+        with without_collections():  # a start makes many objects that stay: looking through them takes a tenth of it
+            served = ServedController(next(said))
         live_beside_clock(fifo=served.stand.clock.wants_fifo)
     except ArmwrightError as error:
         say({"error": str(error)})
         return
-    gc.freeze()
-    gc.enable()
     try:
         say({"result": served.ready()})
         for request in said:

@@ -27,6 +27,7 @@ from armwright.errors import ArmwrightError, InputError
 
 MOST_PENDING = 2 << 20  # bytes that wait to be sent to one client before it is dropped: two seconds at the fullest rate
 MOST_UNREAD = 1 << 16  # bytes that wait to be sent to one client before nothing more is taken from it
+MOST_STREAMED = 1 << 15  # bytes that wait for a sender of scripts; what is published beyond them passes it by
 MOST_CLIENTS = 64
 RECEIVED_BYTES = 4096  # that are taken from a socket at once
 SENT_BYTES = 1 << 16  # that the system keeps for a client: one that does not read shows within seconds
@@ -100,6 +101,15 @@ class Connection:
                 self._took, self._published = self._network.ticks, False
             elif len(self._pending) > MOST_PENDING:
                 self.open, self.dropped = False, "does not read"
+
+    @property
+    def keeps_up(self) -> bool:
+        """Return whether what is published should go to a client that may only be there to send scripts.
+
+        Clients such as ur_rtde hold a script port for hours and never read what it publishes. They are not to lose the
+        port for that: packages pass them by whole, until they read.
+        """
+        return len(self._pending) < MOST_STREAMED
 
     @property
     def done(self) -> bool:

@@ -71,8 +71,10 @@ class PrimaryFeed:
             clients = self._network.connections("primary", "secondary")
             package = robot_state(values(c) if outputs is None else outputs) if clients else b""
             for connection in clients:
-                connection.send(package)
+                if connection.keeps_up:
+                    connection.send(package)
         if records:
             said = b"".join(message(record, c.time) for record in records)
             for connection in self._network.connections("primary"):
-                connection.send(said)
+                if connection.keeps_up:
+                    connection.send(said)

@@ -192,12 +192,14 @@ class RtdeSource(_Tcp):
     def _ask(self, kind: int, payload: bytes = b"") -> bytes:
         assert self._sock is not None
         self._sock.sendall(rtde.packet(kind, payload))
+        silences = 0
         for _ in range(1000):
             for got, body in rtde.packets(self.buffer):
                 if got == kind:
                     return body
-            if not self.fill():
-                raise LabError(f"{self.host}: no answer to RTDE request {chr(kind)!r}")
+            silences += not self.fill()
+            if silences * TIMEOUT >= FIRST_ANSWER:
+                break
         raise LabError(f"{self.host}: no answer to RTDE request {chr(kind)!r}")
 
     def open(self) -> Channel:
@@ -224,15 +226,22 @@ class RtdeSource(_Tcp):
         self._at = (
             3 + (self.protocol - 1) + Recipe(self.recipe.names[: places[0]], self.recipe.kinds[: places[0]]).codes.size
         )
+        self.prepare()
         if self._ask(rtde.START) != b"\1":
             raise LabError(f"{self.host}: did not start to stream")
         facts = {"version": ".".join(map(str, self.version)), "rate": f"{rate:g}", "protocol": str(self.protocol)}
         return Channel(self.topic, "ur-rtde", recipe_text(self.recipe), facts)
 
+    def prepare(self) -> None:
+        """Do what has to be done before the stream starts: nothing, for who only listens."""
+
     def read(self) -> Iterator[Item]:
         """Yield data packets with their headers."""
-        self.fill()
-        for kind, body in rtde.packets(self.buffer):
+        held = list(rtde.packets(self.buffer))  # what came together with the last answer
+        if not held:
+            self.fill()
+            held = list(rtde.packets(self.buffer))
+        for kind, body in held:
             if kind == rtde.DATA:
                 whole = rtde.packet(kind, body)
                 stamp = struct.unpack_from(">d", whole, self._at)[0]

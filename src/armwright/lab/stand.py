@@ -8,6 +8,7 @@ tells what is true of a stand, to judge what was found out about it; no estimato
 from __future__ import annotations
 
 import math
+import select
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -134,8 +135,13 @@ PORTS = {
     "interpreter": 30020,
 }
 MOST_PACE = 50.0
+ANSWER_SECONDS = 0.25  # [s] that a stand in lockstep waits for an answer
 SERVED_SHARE = 0.15  # of a tick's period that may go into what clients have sent
 HOME = np.array([0.0, -np.pi / 2, np.pi / 2, -np.pi / 2, -np.pi / 2, 0.0])
+
+
+def _owes(connection: Connection) -> bool:
+    return isinstance(connection.talk, RtdeConnection) and connection.talk.owes
 
 
 def start_of(robot: Robot) -> Array:
@@ -201,6 +207,7 @@ class Stand:
         programs: str | Path | None = None,
         remote: bool = True,
         script_hosts: Iterable[str] = (),
+        lockstep: bool = False,
     ) -> None:
         """Compile everything and open the ports; nothing moves before `start`.
 
@@ -223,6 +230,8 @@ class Stand:
             programs: folder of `.script` and `.urp` files that the dashboard loads by name.
             remote: whether an e-Series says that it is in remote control; it obeys the network either way.
             script_hosts: addresses that sockets of scripts may dial besides loopback.
+            lockstep: wait `ANSWER_SECONDS` with every tick for clients of RTDE that have been sent data and write
+                inputs: then a busy machine makes nobody late by the controller's time, whatever the pace.
         """
         if not 0.1 <= pace <= MOST_PACE:
             raise InputError(f"lab: pace must be 0.1 to {MOST_PACE:g}, got {pace}")
@@ -236,7 +245,7 @@ class Stand:
         if tcp is not None:
             plant.tcp[...] = tcp
         self.faults = faults or Faults()
-        self.host = host
+        self.host, self._lockstep = host, lockstep
         self.network = Network(self.controller.lock)
         self._feed = PrimaryFeed(self.controller, self.network)
         self.store = ProgramStore(self.controller, self.scripts.take, programs)
@@ -296,6 +305,8 @@ class Stand:
     def tick(self) -> None:
         """Advance by one tick of 2 ms: the arm moves on, clients get what is due, then what they sent is read."""
         c = self.controller
+        if self._lockstep:
+            self._wait_for_answers()
         with c.lock:
             begun = time.perf_counter()
             self.store.tick()
@@ -319,6 +330,18 @@ class Stand:
         late = self.clock.lag > self.clock.period
         self.network.serve(SERVED_SHARE * self.clock.period, 1 if late else STEPS_PER_TICK)
 
+    def _wait_for_answers(self) -> None:
+        """Let the clients that owe an answer give it; one that takes too long is not waited for until it answers."""
+        until = time.monotonic() + ANSWER_SECONDS
+        while owing := [one for one in self.network.connections("rtde") if one.open and _owes(one)]:
+            left = until - time.monotonic()
+            if left <= 0.0:
+                for connection in owing:
+                    connection.talk.answers = connection.talk.owes = False  # type: ignore[attr-defined]
+            else:
+                select.select([one.sock for one in owing if not one.more], [], [], 0.0 if owing[0].more else left)
+                self.network.serve()
+
     def _streamed_fields(self) -> int:
         talks = [connection.talk for connection in self.network.connections("rtde")]
         return sum(talk.fields for talk in talks if isinstance(talk, RtdeConnection))
@@ -340,7 +363,8 @@ class Stand:
         if streams and c.ticks % 4 == 0:
             packet = realtime_packet(v)
             for connection in streams:
-                self._stream(connection, packet)
+                if connection.keeps_up:
+                    self._stream(connection, packet)
         return False
 
     def _stream(self, connection: Connection, packet: bytes) -> None:

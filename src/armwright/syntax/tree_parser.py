@@ -19,7 +19,7 @@ from armwright.errors import ProgramError
 from armwright.syntax.program_tree import Binary, Block, Literal, Module, Node, NotUnderstood, Unary
 from armwright.syntax.scanner import LONGEST_GUESS, MAX_DEPTH, MAX_TOKENS, MOST_GUESSES, NUMBER, Token
 
-_N = r"[-+]?[\d.][\d.eE+-]*"
+_N = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _FLAT = rf"\[\s*{_N}(?:\s*,\s*{_N})*\s*\]"
 DATA = rf"\[\s*(?:{_FLAT}|{_N})(?:\s*,\s*(?:{_FLAT}|{_N}))*\s*\]"  # numbers in brackets, two deep: one word, read fast
 MOST_VALID = 6  # words that an error lists as valid

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one table of URScript's functions: parameters with defaults and units, what they return and do, since when.
 
-`does` is how a function is treated: ``move`` leads the arm along a known way, ``led`` along one that something else
-decides (contact, a loop that runs with the cell), ``set`` changes what later moves depend on, ``wait`` spends time,
-``value`` gives a value that follows from its arguments, ``cell`` one that only the running cell knows, ``state`` where
-the arm is, ``quiet`` none of these. Units: m, rad, s, kg, and m/s or rad/s for speeds.
+`does` is how a function is treated, a key of `TREATMENTS`. Units: m, rad, s, kg, and m/s or rad/s for speeds.
 
 The reader of programs and the machine that runs them both check arguments by this table. A function whose parameters
 are ``…`` is known by name only: a reader may leave it out, the machine refuses it.
@@ -17,6 +14,17 @@ from typing import NamedTuple
 
 ANY = "…"
 """Parameters that this table does not tell."""
+TREATMENTS = {
+    "move": "leads the arm along a known way",
+    "led": "leads the arm along a way that something else decides: contact, a loop that runs with the cell",
+    "set": "changes what later moves depend on",
+    "wait": "spends time",
+    "value": "gives a value that follows from its arguments",
+    "state": "gives where the arm is",
+    "cell": "gives a value that is known only while the program runs",
+    "quiet": "changes nothing that moves depend on",
+}
+"""What functions do, as far as a reader of programs must know it."""
 
 
 class Builtin(NamedTuple):
@@ -24,7 +32,7 @@ class Builtin(NamedTuple):
 
     Attributes:
         name: as programs write it.
-        does: see the module's text.
+        does: a key of `TREATMENTS`.
         parameters: ``name``, or ``name=default``; a default that is empty says that the function knows what to take.
         units: of the parameters, in order.
         guess: what a test takes the value for while the cell is not known.
@@ -144,7 +152,8 @@ BUILTINS: dict[str, Builtin] = {
         """acos(f) -> number\nasin(f) -> number\natan(f) -> number\natan2(x, y) -> number\ncos(f) -> number
         sin(f) -> number\ntan(f) -> number\nsqrt(f) -> number\nlog(b, f) -> number\npow(base, exponent) -> number
         ceil(f) -> integer\nfloor(f) -> integer\nround(f) -> integer\nabs(f) -> number\nd2r(d) -> number
-        r2d(d) -> number\nnorm(a) -> number\nlength(v) -> integer\nsize(v) -> integer\nget_list_length(v) -> integer
+        r2d(d) -> number\nnorm(a) -> number\nnormalize(v) -> list
+        length(v) -> integer\nsize(v) -> integer\nget_list_length(v) -> integer
         make_list(length, initial_value, capacity=0) -> list; ; 5.15\npose_trans(p_from, p_from_to) -> pose
         pose_inv(p_from) -> pose\ninv(m) -> pose\npose_add(p_1, p_2) -> pose\npose_sub(p_to, p_from) -> pose
         pose_dist(p_from, p_to) -> number\npoint_dist(p_from, p_to) -> number
@@ -231,7 +240,9 @@ BUILTINS: dict[str, Builtin] = {
         get_coriolis_and_centrifugal_torques(q=, qd=, tcp=) -> list; ; 5.23
         get_target_joint_accelerations() -> list; ; 5.23\nget_jacobian(q=, tcp=) -> list; ; 5.23
         get_jacobian_time_derivative(q=, qd=, tcp=) -> list; ; 5.23
-        read_port_register\nmodbus_get_signal_status\nget_tool_accelerometer_reading\nget_tcp_speed\ntool_contact_wait
+        read_port_register
+        modbus_get_signal_status(signal_name, is_secondary_program=False)
+        get_tool_accelerometer_reading\nget_tcp_speed\ntool_contact_wait
         rpc_factory\ntime\nget_conveyor_tick_count\nencoder_get_tick_count\nget_joint_velocity\nget_actual_current
         transpose\nset_list_length""",
         0,
@@ -259,25 +270,35 @@ BUILTINS: dict[str, Builtin] = {
         assert(expression)\nprotective_stop()\nclear_interpreter()\nend_interpreter_mode()
         get_last_executed_interpreter\npowerdown""",
     ),
+    **_rows(  # with which a program that PolyScope wrote begins
+        "quiet",
+        """set_standard_analog_input_domain(port, domain)\nset_tool_analog_input_domain(port, domain)
+        set_analog_inputrange(port, range)\nset_analog_outputdomain(port, domain)\nset_tool_output_mode(mode)
+        set_tool_digital_output_mode(n, mode)\nset_input_actions_to_default()
+        set_standard_digital_input_action(port, action)\nset_configurable_digital_input_action(port, action)
+        set_tool_digital_input_action(port, action)\nset_gp_boolean_input_action(port, action)
+        set_safety_mode_transition_hardness(type)\nset_runstate_outputs(outputs=[])
+        set_runstate_standard_digital_output_to_value(outputId, state)
+        set_runstate_configurable_digital_output_to_value(outputId, state)
+        set_runstate_tool_digital_output_to_value(outputId, state)
+        modbus_add_signal(IP, slave_number, signal_address, signal_type, signal_name, sequential_mode=False, count=1)
+        modbus_delete_signal(signal_name)\nmodbus_set_signal_update_frequency(signal_name, update_frequency); Hz
+        modbus_set_runstate_dependent_choice(signal_name, runstate_choice)
+        modbus_set_output_signal(signal_name, digital_value, is_secondary_program=False)
+        modbus_set_output_register(signal_name, register_value, is_secondary_program=False)""",
+    ),
     **_names(
         "quiet",
-        "stopc set_standard_analog_input_domain set_tool_analog_input_domain "
-        "set_analog_inputrange set_analog_outputdomain set_standard_digital_input_action "
-        "set_tool_digital_input_action set_configurable_digital_input_action set_gp_boolean_input_action "
-        "set_input_actions_to_default set_digital_input_action set_runstate_outputs "
-        "set_runstate_standard_digital_output_to_value set_runstate_configurable_digital_output_to_value "
-        "set_runstate_tool_digital_output_to_value set_runstate_standard_analog_output_to_value "
-        "set_runstate_gp_boolean_output_to_value set_safety_mode_transition_hardness "
-        "set_tool_output_mode set_tool_digital_output_mode set_baselight_iec write_port_bit "
-        "write_port_register modbus_add_signal modbus_delete_signal modbus_set_digital_input_action "
-        "modbus_set_output_register modbus_set_output_signal modbus_set_runstate_dependent_choice "
-        "modbus_set_signal_update_frequency modbus_send_custom_command force_mode_example varmsg "
+        "stopc set_digital_input_action set_runstate_standard_analog_output_to_value "
+        "set_runstate_gp_boolean_output_to_value set_baselight_iec write_port_bit write_port_register "
+        "modbus_set_digital_input_action modbus_send_custom_command force_mode_example varmsg "
         "request_popup encoder_enable_pulse_decode encoder_enable_set_tick_count encoder_set_tick_count "
         "reset_world_model set_conveyor_tick_count stop_conveyor_tracking reset_revolution_counter "
-        "set_euromap_output set_euromap_runstate_dependent_choice set_payload_inertia_none path_offset_disable "
-        "path_offset_set_alpha_filter path_offset_set_max_offset end_screw_driving set_operator_mode_password "
-        "unlock_protective_stop set_rotation_limit gravity set_tool_flange set_joint_limits "
-        "position_deviation_warning",
+        "set_euromap_output set_euromap_runstate_dependent_choice set_payload_inertia_none "
+        "path_offset_disable path_offset_set_alpha_filter path_offset_set_max_offset end_screw_driving "
+        "set_operator_mode_password unlock_protective_stop set_rotation_limit gravity set_tool_flange "
+        "set_joint_limits position_deviation_warning "
+        "tool_wrench_limit_set tool_wrench_limit_disable motion_version_set jerk_gain_scaling_set",
     ),
 }
 MOTION = frozenset(name for name, row in BUILTINS.items() if row.moves)

@@ -60,7 +60,7 @@ class ForceMode(ToolSpeed):
 
     def __init__(self, controller: Controller) -> None:
         c = controller
-        super().__init__(c.reference, c.target_pose(), np.zeros(6), 2.0, np.inf, c.plant.towards)
+        super().__init__(c.reference, c.target_pose(), np.zeros(6), 2.0, np.inf, c.plant.towards, c.most_speed)
         self._c = c
         self._free, self._kind, self._frame, self._axes = np.zeros(6, dtype=bool), 2, np.zeros(6), np.eye(3)
         self._wrench, self._limits, self._gain = np.zeros(6), np.zeros(6), 1.0

@@ -22,6 +22,8 @@ MOTION_TICK = 0.002  # of a tick [s]
 NO_TIME = 1e-6  # [s]: less is no time left
 REACHED_SPEED = 1e-9  # [rad/s] from the speed that is wanted
 SERVO_PATIENCE = 0.1  # [s] that the last target of a servoj counts after its time
+STEP_SHARE = 0.98  # of the joints' speed limits that a tick of a tool's motion uses
+SLOWEST_SCALE = 0.01  # of the wanted step: a way that can only be followed slower than that is lost
 LOST_IK_ERROR = 1e-3  # error of the inverse kinematics at which a Cartesian motion gives up [m, rad]
 Towards = Callable[["Array", "Array"], "tuple[Array, float]"]
 """(q, pose) → configuration near q that reaches the TCP pose, and the error left."""
@@ -214,10 +216,44 @@ class TcpMotion:
         q, error = self._towards(self.q, pose)
         if not error <= LOST_IK_ERROR:
             raise PathLostError(f"the path leaves what the joints can follow by {error:.2g} m or rad")
+        return self.reached(q)
+
+    def reached(self, q: Array) -> Reference:
+        """Take joints (n,) as those of the next tick."""
         qd = (q - self.q) / MOTION_TICK
         at = Reference(q, qd, (qd - self._qd) / MOTION_TICK)
         self.q, self._qd = q, qd
         return at
+
+
+class SteeredTool(TcpMotion):
+    """A TCP that goes on by one speed after the other, straight on but slower where the joints cannot keep up."""
+
+    def __init__(self, start: Reference, pose: Array, towards: Towards, most_speed: Array) -> None:
+        super().__init__(start, towards)
+        self._p, self._R, self._most = pose[:3].copy(), exp_so3(pose[3:]), most_speed
+
+    def go_on(self, speed: Array) -> tuple[Reference, float]:
+        """Go on for a tick at a speed (6,) in base axes; return the joints and the share of it that they could follow.
+
+        Raises:
+            PathLostError: the joints cannot follow it at all.
+        """
+        share = 1.0
+        while True:
+            step = share * MOTION_TICK * speed
+            p, R = self._p + step[:3], exp_so3(step[3:]) @ self._R
+            q, error = self._towards(self.q, np.concatenate([p, log_so3(R)]))
+            fast = float(np.max(np.abs(q - self.q) / self._most)) / MOTION_TICK
+            if not error <= LOST_IK_ERROR:
+                raise PathLostError(f"the path leaves what the joints can follow by {error:.2g} m or rad")
+            if fast <= 1.0:
+                break
+            share *= STEP_SHARE / fast
+            if share < SLOWEST_SCALE:
+                raise PathLostError("the path is singular: the joints cannot pass it")
+        self._p, self._R = p, R
+        return self.reached(q), share
 
 
 class Spell:
@@ -267,16 +303,22 @@ class JointSpeed:
         return Reference(self.q, self.qd, change / MOTION_TICK), bool(ended and not self.qd.any())
 
 
-class ToolSpeed(TcpMotion):
+class ToolSpeed(SteeredTool):
     """Accelerate the TCP to a speed (6,) in base axes and keep it for a time (speedl); then brake. See `Spell`."""
 
     resumes = False
 
     def __init__(
-        self, start: Reference, pose: Array, speed: Array, a: float, time: float | None, towards: Towards
+        self,
+        start: Reference,
+        pose: Array,
+        speed: Array,
+        a: float,
+        time: float | None,
+        towards: Towards,
+        most_speed: Array,
     ) -> None:
-        super().__init__(start, towards)
-        self._p, self._R = pose[:3].copy(), exp_so3(pose[3:])
+        super().__init__(start, pose, towards, most_speed)
         self._speed, self._goal, self._a, self._spell = np.zeros(6), np.array(speed), a, Spell(time)
 
     @property
@@ -296,9 +338,8 @@ class ToolSpeed(TcpMotion):
         size = max(float(np.linalg.norm(missing[:3])), 0.25 * float(np.linalg.norm(missing[3:])))
         self._speed = self._speed + missing * min(1.0, self._a * MOTION_TICK / size if size else 1.0)
         self._spell.passes(scale, reached=size <= self._a * MOTION_TICK)
-        self._p = self._p + self._speed[:3] * MOTION_TICK
-        self._R = exp_so3(self._speed[3:] * MOTION_TICK) @ self._R
-        at = self.follow(np.concatenate([self._p, log_so3(self._R)]))
+        at, share = self.go_on(self._speed)
+        self._speed = share * self._speed
         return at, bool(ended and not self._speed.any())
 
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 LARGEST_POSITION = 3.0  # [m]: positions beyond are refused without a search
-FARTHEST_POSITION = 1000.0  # [m, rad] of what counts as a pose at all
+FARTHEST_POSITION = (
+    10_000.0  # [m, rad] of what counts as a pose at all; PolyScope goes on until something happens by 1000 m
+)
 MOST_ANGLE = 4.0 * np.pi
 REACHED_POSE_ERROR = 1e-6  # error of a pose that counts as reached [m, rad]
 

@@ -10,6 +10,7 @@ trapezoid, and exactly that is used then.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Generator
 from math import inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,6 +28,8 @@ FINEST_STEP = 1e-4  # [m] between two samples: where the joints move far within 
 SAMPLE_ERROR = 2e-5  # of the inverse kinematics at a sample [m, rad]
 MOST_SAMPLES = 600  # of a way
 SAMPLE_ROUNDS = 3  # of Newton's method at a sample
+SAMPLED_AT_ONCE = 120  # calls of it in a tick: 0.3 to 1 ms; most ways need fewer
+FEW_SAMPLES = 150  # whose law is made in the tick in which the last of them is found
 SPEED_SHARE, ACCELERATION_SHARE = 0.95, 0.85  # of the joints' limits that a plan uses: samples miss peaks
 LEAST_SHARE = 0.1  # of the joints' acceleration that is always left for σ̈
 HARD_BRAKING = 4.0  # times the tool's acceleration, where a way begins faster than it can be followed
@@ -40,9 +43,13 @@ class WaySamples(NamedTuple):
     lost: float
 
 
-def sampled(way: ToolWay, q: Array, towards: Towards) -> WaySamples:
-    """Follow a way from a configuration (n,) on, in steps that are fine where the joints move fast."""
+def sampled(way: ToolWay, q: Array, towards: Towards) -> Generator[None, None, WaySamples]:
+    """Follow a way from a configuration (n,) on, in steps that are fine where the joints move fast.
+
+    It yields where a tick has done enough: how long a way takes to be planned is a number of ticks, on any machine.
+    """
     most = way.length / SAMPLES_ON_A_WAY
+    calls = 0
     least, h, s = min(FINEST_STEP, most), most, 0.0
     places, rows = [0.0], [np.array(q)]
     corners = [x for x in way.joints[1:] if x > 0.0]
@@ -51,8 +58,12 @@ def sampled(way: ToolWay, q: Array, towards: Towards) -> WaySamples:
         step = min(h, nearest - s)
         found, error = rows[-1], inf
         pose = way.pose(s + step)
+        if calls > SAMPLED_AT_ONCE:
+            calls = 0
+            yield
         for _ in range(SAMPLE_ROUNDS):
             found, error = towards(found, pose)
+            calls += 1
             if error < 1e-7:
                 break
         moved = float(np.abs(found - rows[-1]).max())
@@ -66,6 +77,8 @@ def sampled(way: ToolWay, q: Array, towards: Towards) -> WaySamples:
         rows.append(found)
         if moved < 0.4 * WIDEST_JOINT_STEP:
             h = min(most, 2.0 * h)
+    if len(rows) > FEW_SAMPLES:
+        yield
     return WaySamples(np.array(places), np.array(rows), inf if s >= way.length else s)
 
 
@@ -94,7 +107,7 @@ class PathLaw:
 
     def time_at(self, s: float) -> float:
         """Return when σ = s is passed [s]."""
-        if s <= 0.0:
+        if s <= self._s[0]:
             return 0.0
         if s >= self._s[-1]:
             return self.whole
@@ -169,34 +182,47 @@ def law_of(
     wanted = (v * np.array([way.ease(x) for x in s.tolist()])) ** 2
     bends = np.array([way.curvature(x) for x in s.tolist()])
     bound = np.minimum(cap, np.where(bends > 0.0, a / np.maximum(bends, 1e-9), inf))
-    if start == 0.0 and found.lost == inf and (wanted == v * v).all():
+    if start == 0.0 and s[0] == 0.0 and found.lost == inf and (wanted == v * v).all():
         top = min(v * v, a * way.length)
         if (bound >= top).all() and (top * q2 + a * q1 <= A).all():
             return TrapezoidLaw(way.length, v, a)
-    return PathLaw(s, _sweeps(s, np.minimum(bound, wanted), a, (A, q1, q2), start))
+    cap = np.minimum(bound, wanted)
+    ramp = 0.5 * abs(v * v - start * start) / a
+    for place in (s[0] + ramp, s[-1] - 0.5 * v * v / a):  # a ramp ends between two samples
+        k = int(np.searchsorted(s, place))
+        if 0 < k < len(s) and min(place - s[k - 1], s[k] - place) > FINEST_STEP:
+            s = np.insert(s, k, place)
+            cap = np.insert(cap, k, min(cap[k - 1], cap[k]))
+            q1 = np.insert(q1, k, np.maximum(q1[k - 1], q1[k]), axis=0)
+            q2 = np.insert(q2, k, np.maximum(q2[k - 1], q2[k]), axis=0)
+    return PathLaw(s, _sweeps(s, cap, a, (A, q1, q2), start))
 
 
 def _sweeps(s: Array, cap: Array, a: float, joints: tuple[Array, Array, Array], start: float) -> Array:
     """Return σ̇² (k,) after a sweep backward and one forward."""
     A, q1, q2 = joints
-    steps, n = np.diff(s), len(s)
-    room = LEAST_SHARE * np.min(A / np.maximum(q1, 1e-9), axis=1)
+    room = (LEAST_SHARE * np.min(A / np.maximum(q1, 1e-9), axis=1)).tolist()
+    # σ̈ of a joint: (A − q″ σ̇²)/q′; plain numbers, because arrays of six cost several times as much
+    most_left = (A / np.maximum(q1, 1e-9)).tolist()
+    taken = (q2 / np.maximum(q1, 1e-9)).tolist()
+    steps, n = np.diff(s).tolist(), len(s)
 
-    def most(k: int, x: float) -> float:
-        """σ̈ that the joints have left at sample k at σ̇² = x."""
-        free = (A - q2[k] * x) / np.maximum(q1[k], 1e-9)
-        return min(a, max(float(free.min()), float(room[k])))
+    def most(k: int, y: float) -> float:
+        """σ̈ that the joints have left at sample k at σ̇² = y."""
+        free = min([left - share * y for left, share in zip(most_left[k], taken[k], strict=True)])
+        return min(a, max(free, room[k]))
 
-    x = np.array(cap)
+    x = cap.tolist()
     x[-1] = 0.0
     for k in range(n - 2, -1, -1):
         x[k] = min(x[k], x[k + 1] + 2.0 * steps[k] * most(k + 1, x[k + 1]))
     hard = start * start  # the speed that it has cannot be taken away at once
-    x[0] = max(min(x[0], hard), hard)
+    x[0] = hard
     for k in range(n - 1):
         x[k + 1] = min(x[k + 1], x[k] + 2.0 * steps[k] * most(k, x[k]))
         hard -= 2.0 * steps[k] * HARD_BRAKING * a
         if k + 2 < n:
             x[k + 1] = max(x[k + 1], hard)
-    x[1:-1] = np.maximum(x[1:-1], 1e-8)
-    return x
+    made = np.array(x)
+    made[1:-1] = np.maximum(made[1:-1], 1e-8)
+    return made

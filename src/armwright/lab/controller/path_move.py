@@ -2,7 +2,7 @@
 """`PathMove`: the TCP along a way (movel, movep, movec), as fast as tool and joints may.
 
 It gives control back to its program where its blend zone begins (`returned`); the next move may then take over with the
-speed that it has (`next_on`). It ends at rest, so an arm that is told nothing more stops at its goal.
+speed that it has (`follow_on`). It ends at rest, so an arm that is told nothing more stops at its goal.
 """
 
 from __future__ import annotations
@@ -15,72 +15,75 @@ import numpy as np
 from armwright.lab.controller.motions import (
     LOST_IK_ERROR,
     MOTION_TICK,
+    SLOWEST_SCALE,
+    STEP_SHARE,
     JointLimits,
     PathLostError,
     Stretch,
     Towards,
 )
-from armwright.lab.controller.path_law import PathLaw, TrapezoidLaw, law_of, sampled
+from armwright.lab.controller.path_law import PathLaw, TrapezoidLaw, WaySamples, law_of
 from armwright.lab.controller.tool_way import LinePiece, ToolWay, bent
 from armwright.motion.trajectory import Reference
 
 if TYPE_CHECKING:
     from armwright.types import Array
 
-STEP_SHARE = 0.98  # of the joints' speed limits that a tick uses
-SLOWEST_SCALE = 0.01  # of the planned step: a way that can only be followed slower than that is lost
+NEXT_SAMPLE = 1e-9  # [m] to the first sample ahead, at least
 
 
 class PathMove(Stretch):
     """A move of the TCP along a way.
 
     Attributes:
-        way: pieces. radius: of the blend at its end [m]. law: σ over time.
+        way: pieces. radius: of the blend at its end [m]; rounded: whether that is a circle. law: σ over time.
     """
 
     def __init__(
         self,
         start: Reference,
         way: ToolWay,
+        samples: WaySamples | None,
         v: float,
         a: float,
         towards: Towards,
         limits: JointLimits,
         *,
         radius: float = 0.0,
+        rounded: bool = False,
         speed: float = 0.0,
+        since: float = 0.0,
+        time: float = 0.0,
     ) -> None:
-        """Plan it.
+        """Plan its speed.
 
         Args:
             start: reference at its beginning.
             way: from there on.
+            samples: of the way, see `sampled`; None for a way without a length.
             v: tool speed [m/s].
             a: tool acceleration [m/s²].
             towards: follows poses.
             limits: of the joints.
             radius: of the blend at its end [m].
+            rounded: whether that is a circle.
             speed: σ̇ at the beginning [m/s].
+            since: σ at the beginning [m].
+            time: that it takes [s], in place of v and a, or as long as its limits demand; 0: not told.
         """
         super().__init__(way.length, v, a)
-        self.way, self.radius = way, radius
-        self._towards, self._limits, self._begun = towards, limits, speed
-        self._q, self._qd, self._s, self._speed = np.array(start.q), np.array(start.qd), 0.0, speed
-        self._samples = sampled(way, self._q, towards) if way.length > 0.0 else None
+        if time > 0.0:
+            self.last(time, v, a)
+        self.way, self.radius, self.rounded = way, radius, rounded
+        self._towards, self._limits = towards, limits
+        self._q, self._qd, self._s, self._pace = np.array(start.q), np.array(start.qd), since, speed
+        self._samples = samples
         self.law: PathLaw | TrapezoidLaw
-        self._plan()
-
-    def _plan(self) -> None:
-        if self._samples is None:
+        if samples is None:
             self.law = TrapezoidLaw(0.0, self._v, self._a)
         else:
-            self.law = law_of(self.way, self._samples, self._v, self._a, self._limits, self._begun)
+            self.law = law_of(way, samples, self._v, self._a, limits, speed)
         self._zone = self._zone_begins()
-
-    def last(self, time: float, most_v: float, most_a: float) -> None:
-        """See `Stretch`."""
-        super().last(time, most_v, most_a)
-        self._plan()
 
     @property
     def left(self) -> float:
@@ -93,9 +96,9 @@ class PathMove(Stretch):
         return self.radius > 0.0 and self._t >= self._zone
 
     @property
-    def speed(self) -> float:
-        """Return σ̇ now [m/s]."""
-        return self._speed
+    def passed(self) -> float:
+        """Return σ now [m]."""
+        return self._s
 
     @property
     def goal(self) -> Array:
@@ -160,23 +163,52 @@ class PathMove(Stretch):
         if self._t >= self.law.whole and self._samples.lost < inf:
             raise PathLostError("the path leaves what the joints can follow: it is out of reach or singular")
         at = Reference(q, qd, (qd - self._qd) / MOTION_TICK)
-        self._q, self._qd, self._s, self._speed = q, qd, s, speed * scale * share
+        self._q, self._qd, self._s, self._pace = q, qd, s, speed * share
         return at, self._t >= self.law.whole
 
-    def next_on(
-        self, pose: Array, v: float, a: float, towards: Towards, limits: JointLimits, radius: float
-    ) -> PathMove | None:
-        """Return the move that leaves this one on a bend, then goes in a line to a pose (6,); None if it is on no line.
+    def way_on(self, pose: Array, ticks: int = 0) -> ToolWay | None:
+        """Return the way that leaves this move on a bend, then goes in a line to a pose (6,); None if it is on no line.
 
-        The bend begins where this move is now, or where it comes within the reach of the next one.
+        It begins where this move is now. The bend begins where this move will be in so many ticks, or where it comes
+        within its own reach.
         """
         piece = self.way.pieces[-1] if self.way.pieces else None
         if not isinstance(piece, LinePiece) or self._s < self.way.joints[-2]:
             return None
-        now = self.way.pose(self._s)
-        way = ToolWay(bent(now, self.goal, pose, self.radius))
+        ahead = ticks * MOTION_TICK * self._pace
+        return ToolWay(bent(self.way.pose(self._s), self.goal, pose, self.radius, ahead, rounded=self.rounded))
+
+    def follow_on(
+        self,
+        way: ToolWay,
+        begun: float,
+        samples: WaySamples,
+        v: float,
+        a: float,
+        towards: Towards,
+        limits: JointLimits,
+        radius: float,
+        *,
+        rounded: bool,
+    ) -> PathMove | None:
+        """Return the move along a way of `way_on` that began at σ = `begun` of this one, which has gone on since.
+
+        None if the way has left its first line by now, or nothing of it is left.
+        """
+        since = self._s - begun  # both count along the same line
+        first = way.pieces[0]
+        if since > (first.length if isinstance(first, LinePiece) else 0.0):
+            return None
+        rest = samples.s > since + NEXT_SAMPLE
+        ahead = WaySamples(
+            np.concatenate([[since], samples.s[rest]]), np.vstack([self._q, samples.q[rest]]), samples.lost
+        )
+        if len(ahead.s) < 2:
+            return None
         at = Reference(self._q, self._qd, np.zeros_like(self._q))
-        return PathMove(at, way, v, a, towards, limits, radius=radius, speed=self._speed)
+        return PathMove(
+            at, way, ahead, v, a, towards, limits, radius=radius, rounded=rounded, speed=self._pace, since=since
+        )
 
 
 class PathStop(Stretch):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.lab.controller.motions import MOTION_TICK, TcpMotion, Towards
+from armwright.lab.controller.motions import MOTION_TICK, SteeredTool, Towards
 from armwright.motion.trajectory import Reference
 from armwright.spatial.rotations import exp_so3, log_so3
 
@@ -30,14 +30,13 @@ def _towards(way: Array, speed: Array, v: float, a: float) -> Array:
     return speed + change * min(1.0, a * MOTION_TICK / size) if size > 0.0 else speed
 
 
-class ToolServo(TcpMotion):
+class ToolServo(SteeredTool):
     """Motion towards the last target at constant tool speed; to a new target it turns in an arc of radius v²/a."""
 
     resumes = True
 
-    def __init__(self, start: Reference, pose: Array, towards: Towards) -> None:
-        super().__init__(start, towards)
-        self._p, self._R = pose[:3].copy(), exp_so3(pose[3:])
+    def __init__(self, start: Reference, pose: Array, towards: Towards, most_speed: Array) -> None:
+        super().__init__(start, pose, towards, most_speed)
         self._goal, self._goal_R = self._p, self._R
         self._speed, self._spin = np.zeros(3), np.zeros(3)
         self._v, self._a = 0.25, 1.2
@@ -51,9 +50,8 @@ class ToolServo(TcpMotion):
         self._speed = _towards(self._goal - self._p, self._speed, scale * self._v, self._a)
         turn = log_so3(self._goal_R @ self._R.T)
         self._spin = _towards(turn, self._spin, scale * TURN_PER_METRE * self._v, TURN_PER_METRE * self._a)
-        self._p = self._p + self._speed * MOTION_TICK
-        self._R = exp_so3(self._spin * MOTION_TICK) @ self._R
-        at = self.follow(np.concatenate([self._p, log_so3(self._R)]))
+        at, share = self.go_on(np.concatenate([self._speed, self._spin]))
+        self._speed, self._spin = share * self._speed, share * self._spin
         far = max(float(np.abs(self._goal - self._p).max()), float(np.abs(log_so3(self._goal_R @ self._R.T)).max()))
         moving = max(float(np.abs(self._speed).max()), float(np.abs(self._spin).max()))
         return at, far < THERE and moving < 1e-3 * self._v

@@ -8,13 +8,18 @@ begin at once,
     p(τ) = W − (1 − τ)² u + τ² w,   σ = 2 d τ,   R(τ) = R_P exp((2τ − τ²) a) exp(τ² b),
 
 with u, w the ways from where it begins to the corner and from there to where it ends, a and b the turns on these ways:
-dp/dσ and the rate of turning are those of the lines at both ends, so that nothing jumps.
+dp/dσ and the rate of turning are those of the lines at both ends, so that nothing jumps. movep bends in a circle
+instead, of radius ρ = d / tan(γ/2) between lines at an angle γ and length σ = ρ γ, on which
+
+    R(τ) = R_P exp((3τ² − 2τ³ + κ (τ − 2τ² + τ³)) a) exp((3τ² − 2τ³ − κ (τ² − τ³)) b),   κ = ρ γ / d,
+
+goes on turning as fast as the lines do, again.
 Everything here is a few scalars: it is asked every tick.
 """
 
 from __future__ import annotations
 
-from math import atan2, cos, hypot, sin, sqrt
+from math import atan2, cos, hypot, sin, sqrt, tan
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -32,6 +37,8 @@ METRES_PER_RADIAN = 0.25
 """What a turn on the spot counts: 1 rad/s at a tool speed of 0.25 m/s."""
 SHORTEST_WAY = 1e-9  # [m]: below, a way has no length
 LEAST_BEND = 1e-6  # [m]
+ROUNDED = 1e-3, 2.9
+"""Least and largest angle between two lines [rad] that a circle joins: nearly straight on, nearly back."""
 MOST_EASE = 3.0  # times the usual speed of σ on a sharp bend
 
 Quaternion = tuple[float, float, float, float]
@@ -222,6 +229,44 @@ class BendPiece:
         return self._bend
 
 
+class RoundPiece:
+    """The circle between two lines; see the text of this file. Their paces must be 1: σ is what the TCP goes."""
+
+    def __init__(self, first: Array, corner: Array, last: Array, d: float) -> None:
+        """Take the poses (6,) where it begins, of the corner and where it ends; d [m] is σ on either side."""
+        self._begin, self._out = first[:3].copy(), (corner[:3] - first[:3]) / d
+        back = (last[:3] - corner[:3]) / d
+        angle = turn_between(self._out, back)
+        self._radius = d / tan(0.5 * angle)
+        self._side = (back - cos(angle) * self._out) / sin(angle)
+        self._left, self._next = _turning(first[3:], corner[3:]), _turning(corner[3:], last[3:])
+        self.length = self.metres = self._radius * angle
+        self._pace = self.length / d
+
+    def pose(self, s: float) -> Array:
+        """See `ToolPiece`."""
+        phi, tau = s / self._radius, s / self.length
+        place = self._begin + self._radius * (sin(phi) * self._out + (1.0 - cos(phi)) * self._side)
+        even, square = tau * tau * (3.0 - 2.0 * tau), tau * tau
+        x, y, z = self._next.turn
+        k = even - self._pace * square * (1.0 - tau)
+        before = self._left.at(even + self._pace * tau * (1.0 - tau) * (1.0 - tau))
+        return np.concatenate([place, turn_of(product(before, quaternion_of((k * x, k * y, k * z))))])
+
+    def ease(self, s: float) -> float:
+        """See `ToolPiece`."""
+        return 1.0
+
+    def curvature(self, s: float) -> float:
+        """See `ToolPiece`."""
+        return 1.0 / self._radius
+
+
+def turn_between(a: Array, b: Array) -> float:
+    """Return the angle between two unit vectors (3,) [rad]."""
+    return 2.0 * atan2(float(np.linalg.norm(a - b)), float(np.linalg.norm(a + b)))
+
+
 class ToolWay:
     """Pieces one after the other.
 
@@ -257,23 +302,26 @@ class ToolWay:
         piece, x = self._at(s)
         return piece.curvature(x)
 
-    def left(self, s: float) -> float:
-        """Return how far the TCP is from the end of the last piece [m], along it; all of it before that piece."""
-        last = self.pieces[-1]
-        return last.metres * min(1.0, (self.length - s) / last.length)
 
+def bent(
+    first: Array, corner: Array, last: Array, radius: float, ahead: float = 0.0, *, rounded: bool = False
+) -> list[ToolPiece]:
+    """Return the pieces from a pose (6,) past a corner to another: line of at least `ahead` [m], bend, line.
 
-def bent(first: Array, corner: Array, last: Array, radius: float) -> list[ToolPiece]:
-    """Return the pieces from a pose (6,) past a corner to another: line, bend of at most `radius` [m], line.
-
+    The bend is within `radius` [m] of the corner; a circle if it is `rounded` and the tool moves more than it turns.
     The bend takes at most half of the way behind the corner, so that there is room for the next one.
     """
     before, after = LinePiece(first, corner), LinePiece(corner, last)
     if min(before.length, after.length) < SHORTEST_WAY:
         return [before, after]
     paces = [piece.metres / piece.length for piece in (before, after)]
-    d = min(radius / max(*paces, 1e-9), before.length, 0.5 * after.length)
+    d = min(radius / max(*paces, 1e-9), before.length - ahead, 0.5 * after.length)
     if d < LEAST_BEND:
         return [before, after]
     begin, end = before.pose(before.length - d), after.pose(d)
-    return [LinePiece(first, begin), BendPiece(begin, corner, end, d), LinePiece(end, last)]
+    bend: ToolPiece = BendPiece(begin, corner, end, d)
+    if rounded and min(paces) > 1.0 - 1e-9:
+        angle = turn_between((corner[:3] - begin[:3]) / d, (end[:3] - corner[:3]) / d)
+        if ROUNDED[0] < angle < ROUNDED[1]:
+            bend = RoundPiece(begin, corner, end, d)
+    return [LinePiece(first, begin), bend, LinePiece(end, last)]

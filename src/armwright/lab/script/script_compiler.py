@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from armwright.urscript import ScriptModule
 
 FILE = "<urscript>"
+MOST_FUNCTIONS = 1000  # functions and threads of a program: its start makes them, in one tick
+MOST_VARIABLES = 10_000  # of a program as a whole: they are looked through when its memory is counted
 MOST_BRANCHES = 500  # of one if, for the same reason
 NODES_AT_ONCE = 200  # between two looks at the budget
 MOST_NODES = 5000  # of one statement, which nothing interrupts: 1 ms
@@ -101,6 +103,11 @@ class ScriptCompiler(ExpressionCompiler):
         if known is not None:
             self.program_names |= known.variables
             self.heads = dict(known.heads)
+        if len(module.routines) > MOST_FUNCTIONS:
+            last = list(module.routines.values())[-1]
+            self.fail(f"compile_error: more than {MOST_FUNCTIONS} functions", last.at)
+        if len(self.program_names) > MOST_VARIABLES:
+            raise ScriptError(f"compile_error: more than {MOST_VARIABLES} variables", 1, 1)
         for key, routine in module.routines.items():
             defaults = module.defaults.get(key, {})
             kind = "program" if routine is self.program else routine.kind

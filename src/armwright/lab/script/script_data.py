@@ -81,8 +81,18 @@ def _norm(m: ScriptRun, a: ScriptValue) -> ScriptValue:
         return within(abs(a))
     if a.__class__ not in FLAT and a.__class__ is not PoseValue:
         raise ScriptFault(f"type_error: a is a number or a list, not a {kind_of(a)}")
-    m.charge(a)
+    if len(a) > MOST_SUMMED_ITEMS:
+        raise ScriptFault(f"norm: of {MOST_SUMMED_ITEMS} items at most")
+    m.work(len(a) // 4)
     return math.sqrt(math.fsum(number(item, "a") ** 2 for item in a))
+
+
+def _normalize(m: ScriptRun, v: ScriptValue) -> ScriptValue:
+    """Return a list by its length; one of zeros stays as it is."""
+    if v.__class__ not in FLAT:
+        raise ScriptFault(f"type_error: v is a list, not a {kind_of(v)}")
+    size = _norm(m, v)
+    return [item / size for item in v] if size else own(v)
 
 
 def _length(m: ScriptRun, v: ScriptValue) -> int:
@@ -104,7 +114,7 @@ def _make_list(m: ScriptRun, length: ScriptValue, initial: ScriptValue, capacity
         raise ScriptFault(f"value_error: a list of {count} items with a capacity of {room}")
     if count * weight(initial) > MOST_ITEMS:
         raise ScriptFault(f"out of memory: more than {MOST_ITEMS} items in one value")
-    m.budget -= count * weight(initial) // 16
+    m.work(count * weight(initial) // 16)
     if initial is None:
         raise ScriptFault("type_error: a list of what has no value")
     if initial.__class__ in CONTAINERS:
@@ -132,7 +142,7 @@ def _inv(m: ScriptRun, a: ScriptValue) -> ScriptValue:
         return _pose_inv(m, a)
     if a.__class__ is not Rows or len(a) ** 2 > MOST_SUMMED_ITEMS:
         raise ScriptFault(f"type_error: m is a pose or a matrix, not a {kind_of(a)}")
-    m.budget -= weight(a)
+    m.work(weight(a))
     square = np.array([numbers(row, "a row of m", len(a)) for row in a])
     try:
         made = np.linalg.inv(square)
@@ -186,13 +196,13 @@ def _wrench_trans(m: ScriptRun, T_from_to: ScriptValue, w_from: ScriptValue) -> 
 
 def _str_cat(m: ScriptRun, op1: ScriptValue, op2: ScriptValue) -> str:
     first, second = _to_str(m, op1), _to_str(m, op2)
-    m.budget -= (len(first) + len(second)) // 512
+    m.work((len(first) + len(second)) // 512)
     return joined(first, second)
 
 
 def _to_str(m: ScriptRun, value: ScriptValue) -> str:
     if value.__class__ in CONTAINERS:
-        m.budget -= weight(value)
+        m.work(weight(value))
     return joined(text_of(value))
 
 
@@ -207,7 +217,7 @@ def _str_sub(m: ScriptRun, src: ScriptValue, index: ScriptValue, count: ScriptVa
 
 
 def _str_find(m: ScriptRun, src: ScriptValue, target: ScriptValue, start: ScriptValue) -> int:
-    m.budget -= len(text(src, "src")) // 256
+    m.work(len(text(src, "src")) // 256)
     return src.find(text(target, "target"), whole(start, "start_from", 0, len(src)))
 
 
@@ -257,6 +267,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": _absolute,
     "pow": _power,
     "norm": _norm,
+    "normalize": _normalize,
     "length": _length,
     "size": _size,
     "get_list_length": _length,

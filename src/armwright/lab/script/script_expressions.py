@@ -33,6 +33,7 @@ OPERATORS = {
     "<=": "at_most",
     ">=": "at_least",
 }
+LONG_LIST = 64  # numbers in the text, from which on a list is charged
 TESTS = frozenset(("==", "!=", "<", ">", "<=", ">=", "and", "or", "xor", "not"))
 
 
@@ -147,7 +148,8 @@ class ExpressionCompiler:
         place = self.at(node.at)
         if all(plain(item) for item in node.items):
             numbers: list[ast.expr] = [ast.Constant(self.plain_number(item), **place) for item in node.items]
-            return ast.List(numbers, ast.Load(), **place)
+            made = ast.List(numbers, ast.Load(), **place)
+            return made if len(numbers) < LONG_LIST else self.helper("written", [made], node.at)
         items = ast.List([self.kept(item) for item in node.items], ast.Load(), **place)
         return self.helper("list_of", [items], node.at)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from armwright.lab.script import (
     script_data,
+    script_installation,
     script_interpreter,
     script_motion,
     script_registers,
@@ -19,6 +20,7 @@ from armwright.lab.script import (
 
 RUNS: dict[str, Callable[..., Any]] = {
     **script_data.FUNCTIONS,
+    **script_installation.FUNCTIONS,
     **script_interpreter.FUNCTIONS,
     **script_motion.FUNCTIONS,
     **script_registers.FUNCTIONS,

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from armwright.lab.script.script_faults import ScriptFault
 from armwright.lab.script.script_values import (
-    CONTAINERS,
     LISTS,
     Rows,
     ScriptValue,
     check_size,
+    fits_beside,
     kind_of,
     most_of,
     own,
@@ -22,7 +22,7 @@ from armwright.lab.script.script_values import (
 def _fits(base: list[ScriptValue], value: ScriptValue) -> None:
     if len(base) >= most_of(base):
         raise ScriptFault(f"out of memory: this list has room for {most_of(base)} items")
-    if (value.__class__ in CONTAINERS) != (base.__class__ is Rows) or value is None:
+    if not fits_beside(base, value):
         raise ScriptFault(f"type_error: a {kind_of(value)} does not go into this list")
 
 
@@ -41,7 +41,7 @@ def _insert(base: list[ScriptValue], index: ScriptValue, value: ScriptValue) -> 
 
 
 def _extend(base: list[ScriptValue], more: ScriptValue) -> None:
-    if more.__class__ not in LISTS or (more.__class__ is Rows) != (base.__class__ is Rows):
+    if more.__class__ not in LISTS or not (all(fits_beside(base, value) for value in more[:1])):
         raise ScriptFault("type_error: only a list of the same kind goes behind a list")
     if len(base) + len(more) > most_of(base):
         raise ScriptFault(f"out of memory: this list has room for {most_of(base)} items")

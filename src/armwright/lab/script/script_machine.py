@@ -27,8 +27,10 @@ from armwright.lab.controller.controller_messages import (
 from armwright.lab.script import script_values as values
 from armwright.lab.script.script_compiler import FILE, MAIN, compile_script
 from armwright.lab.script.script_faults import ScriptFault, ScriptHalt, ThreadEnd
+from armwright.lab.script.script_installation import leave_outputs
 from armwright.lab.script.script_library import RUNS, WORK
 from armwright.lab.script.script_lists import call_method
+from armwright.lab.script.script_memory import MOST_KEPT, MemoryAccount
 from armwright.lab.script.script_run import THREAD_WORK, ScriptRun
 
 if TYPE_CHECKING:
@@ -43,18 +45,20 @@ BUSY = "busy"
 MISSING = None
 """What stands for an argument that is left out."""
 FRAME_WORK, LEAST_WORK = 3000, 40  # passes of loops and calls in a frame: of all threads, of each at least
+COUNTED_PER_WORK = 64  # items that are counted in the time of an empty pass of a loop
 ORPHAN_BRAKING = 10.0  # [rad/s²] of a move whose thread was killed
 LONGEST_LOOP = 0.5  # [s] that a thread may compute without waiting
 KEPT_PLACES = 1000  # statements of interpreter mode whose places are remembered: functions may be among them
 DEEPEST_CALL = 50
-TERMS_PER_WORK = 4  # terms of a product that take as long as an empty pass of a loop
+TERMS_PER_WORK, LISTED_PER_WORK = 4, 8
+"""Terms of a product, items of a list that is put together, that take as long as an empty pass of a loop."""
 MOST_THREADS = 64
-HELPERS = "remainder positive exclusive less more at_most at_least truth item fitted part pose_value list_of"
-CHARGED_HELPERS = "add subtract divide negative equal"
-"""Operators that take long with lists."""
+HELPERS = "remainder positive exclusive less more at_most at_least truth item fitted part pose_value"
+CHARGED_HELPERS = {"add": 8, "subtract": 8, "divide": 8, "negative": 8, "equal": 32}
+"""Operators that take long with lists, and items that take as long as an empty pass of a loop."""
 OWN_HELPERS = (
     *("spent", "entered", "run", "kill", "join", "label", "own", "struct", "method", "refused"),
-    *("multiply", "set_item", "set_part"),
+    *("multiply", "set_item", "set_part", "list_of", "written"),
 )
 
 
@@ -82,13 +86,14 @@ class ScriptMachine(ScriptRun):
         super().__init__(controller, hosts, beside=compiled.kind == "sec")
         self.compiled = compiled
         self.frames = 0
-        self.ended = False
+        self.ended = self._failed = False
         self._handles = 0
         self.threads: list[ScriptThread] = []
         self.thread: ScriptThread | None = None
         self._ticks_per_frame = 1 if controller.e_series else 4
         self._ticks = 0
         self._places = {FILE: compiled.places}
+        self._memory, self._left, self._turn = MemoryAccount(), 0, 0
         self._visible = self._names()
         for code in compiled.code:
             exec(code, self._visible)  # nodes that the compiler makes itself; no text, no builtins
@@ -122,18 +127,18 @@ class ScriptMachine(ScriptRun):
         names: dict[str, Any] = {"__builtins__": {}, "h_busy": BUSY, "h_missing": MISSING, "h_halt": ScriptHalt}
         names["h_unset"] = NameError
         names |= {f"h_{name}": getattr(values, name) for name in HELPERS.split()}
-        names |= {f"h_{name}": self._charged(getattr(values, name)) for name in CHARGED_HELPERS.split()}
+        names |= {f"h_{name}": self._charged(getattr(values, name), most) for name, most in CHARGED_HELPERS.items()}
         names |= {f"h_{name}": getattr(self, name) for name in OWN_HELPERS}
         return names | {f"b_{name}": self._function(name) for name in self.compiled.used}
 
-    def _charged(self, operator: Callable[..., ScriptValue]) -> Callable[..., ScriptValue]:
-        """Return an operator that charges the thread for lists; numbers cost nothing more."""
+    def _charged(self, operator: Callable[..., ScriptValue], most: int) -> Callable[..., ScriptValue]:
+        """Return an operator that charges the thread for every `most` items of lists; numbers cost nothing more."""
 
         def charged(a: ScriptValue, *more: ScriptValue) -> ScriptValue:
             if a.__class__ not in values.NUMBERS:
-                self.charge(a)
-                for b in more:
-                    self.charge(b)
+                for value in (a, *more):
+                    if value.__class__ in values.CONTAINERS or value.__class__ is str:
+                        self.work(values.weight(value) // most)
             return operator(a, *more)
 
         return charged
@@ -145,7 +150,7 @@ class ScriptMachine(ScriptRun):
             return run
 
         def charged(*arguments: ScriptValue) -> ScriptValue:
-            self.budget -= work + sum(values.weight(text) for text in arguments if text.__class__ is str)
+            self.work(work + sum(values.weight(text) for text in arguments if text.__class__ is str))
             return run(*arguments)
 
         return charged
@@ -167,7 +172,7 @@ class ScriptMachine(ScriptRun):
     def own(self, value: ScriptValue) -> ScriptValue:
         """Return a value that shares nothing with `value`, charged to the thread."""
         if value.__class__ in values.CONTAINERS:
-            self.budget -= values.weight(value) // 16
+            self.work(values.weight(value) // 16)
             return values.own(value)
         if value is None:
             raise ScriptFault("type_error: this has no value")
@@ -177,7 +182,7 @@ class ScriptMachine(ScriptRun):
         """Return a · b; a product of matrices is charged by its terms."""
         if a.__class__ in values.CONTAINERS or b.__class__ in values.CONTAINERS:
             rows = len(a) if a.__class__ is values.Rows else 1
-            self.budget -= (values.weight(a) + rows * values.weight(b)) // TERMS_PER_WORK
+            self.work((values.weight(a) + rows * values.weight(b)) // TERMS_PER_WORK)
         return values.multiply(a, b)
 
     def set_item(self, base: ScriptValue, index: ScriptValue, value: ScriptValue) -> None:
@@ -191,6 +196,16 @@ class ScriptMachine(ScriptRun):
         self.charge(base)
         values.set_part(base, name, value)
 
+    def list_of(self, items: list[ScriptValue]) -> ScriptValue:
+        """Return a list of items, charged to the thread; the list itself is taken over."""
+        self.work(sum(map(values.weight, items)) // LISTED_PER_WORK)
+        return values.list_of(items)
+
+    def written(self, items: list[ScriptValue]) -> ScriptValue:
+        """Return a long list of numbers of the text, charged to the thread."""
+        self.charge(items)
+        return items
+
     def struct(self, names: tuple[str, ...], *parts: ScriptValue) -> ScriptValue:
         """Return a structure."""
         made = values.StructValue(dict(zip(names, parts, strict=True)))
@@ -199,7 +214,8 @@ class ScriptMachine(ScriptRun):
 
     def method(self, name: str, base: ScriptValue, *arguments: ScriptValue) -> ScriptValue:
         """Return what a method of a list gives."""
-        self.charge(base)
+        if base.__class__ is values.Rows or name == "slice":
+            self.charge(base)
         return call_method(name, base, arguments)
 
     def refused(self, name: str) -> None:
@@ -256,13 +272,7 @@ class ScriptMachine(ScriptRun):
         self.frames += 1
         self.sockets.poll()
         here = self.threads
-        share = min(THREAD_WORK, max(LEAST_WORK, FRAME_WORK // max(1, len(here))))
-        for thread in here[:]:
-            if self.ended:
-                return
-            if not thread.ended:
-                self.budget = share
-                self._resume(thread)
+        self._resume_in_turn()
         if self.ended:
             return
         if here[0].ended and not (self.c.moving and self.c.motion is self.passing):  # the radius of a last move is none
@@ -272,6 +282,54 @@ class ScriptMachine(ScriptRun):
         if self.orphan is not None and self.c.motion is self.orphan:
             self.c.halt(ORPHAN_BRAKING)
         self.orphan = None
+
+    def _resume_in_turn(self) -> None:
+        """Resume the threads until the frame's work is done; those that had no turn come first in the next frame.
+
+        What one overdraws is saved in the frames that follow.
+        """
+        here = self.threads[:]
+        self._left = min(FRAME_WORK, self._left + FRAME_WORK)
+        share = min(THREAD_WORK, max(LEAST_WORK, FRAME_WORK // max(1, len(here))))
+        turn = self._turn if self._turn < len(here) else 0
+        self._turn = 0
+        for k, thread in enumerate((*here[turn:], *here[:turn])):
+            if self._left <= 0:
+                self._turn = (turn + k) % len(here)
+                return
+            if thread.ended:
+                continue
+            self.budget = share
+            self._resume(thread)
+            if self.ended:
+                return
+            used = share - self.budget
+            self._left -= used
+            if self._memory.spend(used) and self._counted_too_much():
+                self._refuse_memory(thread)
+                return
+
+    def _counted_too_much(self) -> bool:
+        variables = [value for name, value in self._visible.items() if name.startswith("v_")]
+        too_much = self._memory.count(variables, [thread.code for thread in self.threads if not thread.ended])
+        self._left -= self._memory.kept // COUNTED_PER_WORK
+        return too_much
+
+    def _refuse_memory(self, thread: ScriptThread) -> None:
+        """End the program at the place of a thread, in whose turn its values have become too large."""
+        fault = ScriptFault(f"out of memory: more than {MOST_KEPT} items in all values of the program")
+        if thread.ended:
+            self.fail(fault)
+            return
+        self.thread = thread
+        try:
+            thread.code.throw(fault)
+        except (Exception, ScriptHalt) as error:  # noqa: BLE001 - the fault itself comes back
+            self.fail(error if isinstance(error, ScriptFault) else fault)
+        finally:
+            self.thread = None
+        if not self.ended:
+            self.fail(fault)
 
     def _resume(self, thread: ScriptThread) -> None:
         self.thread, self.fed = thread, False
@@ -298,6 +356,7 @@ class ScriptMachine(ScriptRun):
         """End the program by a fault: say where, and what."""
         line, column, word = self.place_of(error.__traceback__)
         self.c.say(RuntimeExceptionMessage(line, column, fault_words(error, word)))
+        self._failed = True
         self.finish()
 
     def place_of(self, trace: TracebackType | None) -> tuple[int, int, str]:
@@ -338,6 +397,7 @@ class ScriptMachine(ScriptRun):
                 thread.ended = True
                 thread.code.close()
         self.sockets.close()
+        leave_outputs(self, failed=self._failed)
         if not self.beside:
             self.c.say(KeyMessage(PROGRAM_STOPPED, self.compiled.name))
 

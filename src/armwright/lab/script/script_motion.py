@@ -77,16 +77,27 @@ def told_goal(m: ScriptRun, begin: Callable[[], None]) -> Waiting:
         m.passing = m.c.motion
 
 
-def told_path(m: ScriptRun, begin: Callable[[], None]) -> Waiting:
-    """Begin a move along a way of the tool and wait for it, see `told_goal`: of all threads one a tick.
+def told_path(m: ScriptRun, planning: ur.Planning) -> Waiting:
+    """Plan a move along a way of the tool, begin it and wait for it, see `told_goal`.
 
-    The way is followed through before the arm goes: one to three milliseconds that nothing interrupts.
+    The way is followed through before the arm goes, a bounded part of it in a tick, of all threads one a tick.
     """
     check_may_move(m)
-    while m.planned_at == m.c.ticks:
-        yield None
-    m.planned_at = m.c.ticks
-    yield from told_goal(m, begin)
+    begin = None
+    try:
+        while True:
+            while m.planned_at == m.c.ticks:
+                yield None
+            m.planned_at = m.c.ticks
+            next(planning)
+            yield None
+    except StopIteration as planned:
+        begin = planned.value
+    except GeneratorExit:
+        m.orphan = m.c.motion
+        raise
+    if begin is not None:
+        yield from told_goal(m, begin)
 
 
 def goal_joints(m: ScriptRun, goal: ScriptValue, name: str) -> Generator[object, None, Array]:
@@ -102,15 +113,14 @@ def goal_joints(m: ScriptRun, goal: ScriptValue, name: str) -> Generator[object,
 def goal_pose(m: ScriptRun, goal: ScriptValue, name: str) -> Array:
     """Return a TCP pose (6,) of a Cartesian motion: that which is given, or where joints bring the tool.
 
-    A pose that is out of reach is no fault of the program: the arm stops, as it would on its way there.
+    A pose that is out of reach is no fault of the program: the arm goes as far as it can, and stops there. So programs
+    go on in a direction until something happens, with a goal a kilometre away.
     """
     if goal.__class__ is PoseValue:
         pose = pose_numbers(goal, name)
         try:
-            return goals.pose_goal(pose.tolist())
+            return goals.tool_goal(pose.tolist())
         except InputError as error:
-            if not np.isfinite(pose).all():
-                raise
             m.c.protective_stop(str(error), CANNOT_FOLLOW)
             raise ScriptHalt from error
     if goal.__class__ not in LISTS:
@@ -137,12 +147,12 @@ def _movej(m: ScriptRun, q: ScriptValue, a: ScriptValue, v: ScriptValue, t: Scri
 
 def _movel(m: ScriptRun, pose: ScriptValue, a: ScriptValue, v: ScriptValue, t: ScriptValue, r: ScriptValue) -> Waiting:
     goal = goal_pose(m, pose, "pose").tolist()
-    yield from told_path(m, partial(ur.movel, m.c, goal, *_rates(a, v, t), number(r, "r")))
+    yield from told_path(m, ur.movel(m.c, goal, *_rates(a, v, t), number(r, "r")))
 
 
 def _movep(m: ScriptRun, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
     goal = goal_pose(m, pose, "pose").tolist()
-    yield from told_path(m, partial(ur.movep, m.c, goal, *_rates(a, v)[:2], number(r, "r")))
+    yield from told_path(m, ur.movep(m.c, goal, *_rates(a, v)[:2], number(r, "r")))
 
 
 def _movec(
@@ -156,7 +166,7 @@ def _movec(
 ) -> Waiting:
     over, goal = goal_pose(m, via, "pose_via").tolist(), goal_pose(m, to, "pose_to").tolist()
     turning = whole(mode, "mode", 0, 1)
-    yield from told_path(m, partial(ur.movec, m.c, over, goal, *_rates(a, v)[:2], number(r, "r"), turning))
+    yield from told_path(m, ur.movec(m.c, over, goal, *_rates(a, v)[:2], number(r, "r"), turning))
 
 
 def _optimovej(m: ScriptRun, q: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
@@ -168,7 +178,7 @@ def _optimovej(m: ScriptRun, q: ScriptValue, a: ScriptValue, v: ScriptValue, r: 
 
 def _optimovel(m: ScriptRun, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: ScriptValue) -> Waiting:
     goal = goal_pose(m, pose, "pose").tolist()
-    yield from told_path(m, partial(ur.optimovel, m.c, goal, *_rates(a, v)[:2], number(r, "r")))
+    yield from told_path(m, ur.optimovel(m.c, goal, *_rates(a, v)[:2], number(r, "r")))
 
 
 # --- from frame to frame ----------------------------------------------------------------------------------------------
@@ -219,7 +229,7 @@ def _servoc(m: ScriptRun, pose: ScriptValue, a: ScriptValue, v: ScriptValue, r: 
     number(r, "r")
     goal, motion = goal_pose(m, pose, "pose"), m.c.motion
     if not (m.c.moving and isinstance(motion, ToolServo)):
-        motion = ToolServo(m.c.reference, m.c.target_pose(), m.c.plant.towards)
+        motion = ToolServo(m.c.reference, m.c.target_pose(), m.c.plant.towards, m.c.most_speed)
         m.c.begin(motion)
     motion.aim(goal, *goals.rates(m.c, number(v, "v"), number(a, "a"), tool=True))
     yield None

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from armwright.errors import ArmwrightError
 from armwright.lab.script import script_values as values
+from armwright.lab.script.script_faults import ScriptFault
 from armwright.lab.script.script_sockets import ScriptSockets
 
 if TYPE_CHECKING:
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 THREAD_WORK = 2000  # passes of loops and calls of a thread in a frame
+MOST_STATEMENT_WORK = 9000  # of what nothing interrupts, beyond the share of the frame: 2 to 4 ms
 FLAGS = 32
+
+
+class ModbusSignal(NamedTuple):
+    """A signal: its kind, see `script_installation`, and what was written to it."""
+
+    kind: int
+    value: ScriptValue
 
 
 class ScriptRun:
@@ -34,6 +43,7 @@ class ScriptRun:
         passing: the move to a goal whose instruction was over last; in its blend zone it is still under way.
         planned_at: tick of the controller in which a way of the tool was last planned; -1 before the first.
         interpreter: takes statements while the program is in interpreter mode, else None.
+        outputs_at_end, modbus: see `script_installation`.
         flags, random, force_gain, inertia: what the functions of the same names remember.
     """
 
@@ -44,6 +54,8 @@ class ScriptRun:
         self.budget, self.fed = THREAD_WORK, False
         self.sockets = ScriptSockets(hosts)
         self.flags = [False] * FLAGS
+        self.outputs_at_end: dict[int, int] = {}
+        self.modbus: dict[str, ModbusSignal] = {}
         self.orphan: object = None
         self.passing: object = None
         self.planned_at = -1
@@ -59,10 +71,20 @@ class ScriptRun:
         """Return what carries out a statement that came while the program runs; `number` is for its places."""
         raise NotImplementedError
 
+    def work(self, units: int) -> None:
+        """Charge work to the thread; a statement may overdraw its share of the frame, but not by everything.
+
+        Raises:
+            ScriptFault: one statement does too much.
+        """
+        self.budget -= units
+        if self.budget < -MOST_STATEMENT_WORK:
+            raise ScriptFault("too much work in one statement: nothing else could run meanwhile")
+
     def charge(self, value: ScriptValue) -> None:
         """Count the work with a large value."""
         if value.__class__ in values.CONTAINERS or value.__class__ is str:
-            self.budget -= values.weight(value) // 16
+            self.work(values.weight(value) // 16)
 
     # --- answers of clients -------------------------------------------------------------------------------------------
 

@@ -19,7 +19,8 @@ from armwright.lab.script.script_faults import ScriptFault
 MOST_SOCKETS = 16
 MOST_RECEIVED = 1 << 20  # bytes that wait to be read
 MOST_UNSENT = 1 << 20  # bytes that the other side has not taken
-RECEIVED_AT_ONCE = 1 << 16
+RECEIVED_AT_ONCE, READINGS = 1 << 16, 4
+"""Bytes of one reading, and readings in a frame: a quarter of a megabyte, so that the end is seen in its frame."""
 
 
 @dataclass
@@ -47,7 +48,9 @@ class ScriptSocket:
                 return
             self.connected = True
         try:
-            while len(self.arrived) < MOST_RECEIVED:
+            for _ in range(READINGS):
+                if len(self.arrived) >= MOST_RECEIVED:
+                    break
                 data = self.sock.recv(min(RECEIVED_AT_ONCE, MOST_RECEIVED - len(self.arrived)))
                 if not data:
                     self.fail()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _textmsg(m: ScriptRun, s1: ScriptValue, s2: ScriptValue) -> None:
-    m.budget -= (weight(s1) + weight(s2)) // 4
+    m.work((weight(s1) + weight(s2)) // 4)
     m.c.say(TextMessage(joined(text_of(s1), text_of(s2))))
 
 

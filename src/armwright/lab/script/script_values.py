@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of a running program: numbers, truth, text, lists, poses, structures; and what operators do with them.
 
-Lists, poses and structures are values: whoever keeps one gets its own (`own`). A list holds numbers, truth values or
-texts; one that holds lists, poses or structures is `Rows`. Whole numbers stay within ±2³¹, beyond they become others.
+Lists, poses and structures are values: whoever keeps one gets its own (`own`). A list holds numbers and truth values,
+or texts; one that holds lists, poses or structures is `Rows`. Whole numbers stay within ±2³¹, beyond they become
+others.
 Every size is limited, and long work is charged to the thread's budget by whoever calls (`weight`).
 """
 
@@ -22,7 +23,7 @@ MOST_ITEMS = 65_536  # of a list, those of its rows included
 MOST_SUMMED_ITEMS = 4096  # of lists that are added or multiplied: 0.5 ms
 MOST_TEXT_LENGTH = 65_536  # of a text
 MOST_TOLD_ITEMS = 1024  # of a list that is made a text
-POSE_LENGTH = 6
+CONTAINER_ITEMS = 16  # that a list, a pose or a structure itself counts for
 
 
 class PoseValue(list[Any]):
@@ -93,7 +94,7 @@ def own(value: ScriptValue) -> ScriptValue:
     if kind is PoseValue:
         return PoseValue(value)
     if kind is Rows or kind is RoomyList:
-        made = kind([own(item) for item in value])
+        made = kind(map(own, value)) if kind is Rows else kind(value)
         if value.most != MOST_ITEMS:
             made.most = value.most
         return made
@@ -128,14 +129,16 @@ def fitted(before: ScriptValue, value: ScriptValue) -> ScriptValue:
 
 
 def weight(value: ScriptValue) -> int:
-    """Return how many items a value has, 1 for a number."""
+    """Return how many items a value has, 1 for a number; see `CONTAINER_ITEMS`."""
     kind = value.__class__
     if kind in FLAT or kind is PoseValue:
-        return len(value) + 1
+        if value and value[0].__class__ is str:
+            return CONTAINER_ITEMS + sum(map(weight, value))
+        return len(value) + CONTAINER_ITEMS
     if kind is Rows:
-        return 1 + sum(map(weight, value))
+        return CONTAINER_ITEMS + sum(map(weight, value))
     if kind is StructValue:
-        return 1 + sum(map(weight, value.parts.values()))
+        return CONTAINER_ITEMS + sum(map(weight, value.parts.values()))
     return 1 + len(value) // 64 if kind is str else 1
 
 
@@ -161,15 +164,24 @@ def list_of(items: list[ScriptValue]) -> ScriptValue:
             return made
         if item is None:
             raise ScriptFault("type_error: a list of what has no value")
+        if (item.__class__ is str) != (items[0].__class__ is str):
+            raise ScriptFault(f"type_error: a {kind_of(item)} beside a {kind_of(items[0])} in a list")
     return items
+
+
+def fits_beside(base: list[ScriptValue], value: ScriptValue) -> bool:
+    """Return whether a value may stand in a list: rows beside rows, texts beside texts."""
+    if value is None or (value.__class__ in CONTAINERS) != (base.__class__ is Rows):
+        return False
+    return not base or (value.__class__ is str) == (base[0].__class__ is str)
 
 
 def check_size(value: ScriptValue) -> None:
     """Refuse a value that is too large to be kept."""
+    if weight(value) > MOST_ITEMS + CONTAINER_ITEMS:
+        raise ScriptFault(f"out of memory: more than {MOST_ITEMS} items in one value")
     if depth_of(value) > MOST_NESTED_VALUES:
         raise ScriptFault(f"lists and structures more than {MOST_NESTED_VALUES} deep")
-    if weight(value) > MOST_ITEMS + POSE_LENGTH:
-        raise ScriptFault(f"out of memory: more than {MOST_ITEMS} items in one value")
 
 
 def pose_value(*six: ScriptValue) -> PoseValue:
@@ -300,7 +312,7 @@ at_most, at_least = _ordered("<=", operator.le), _ordered(">=", operator.ge)
 
 
 def _summed(items: list[ScriptValue]) -> list[ScriptValue]:
-    if len(items) > MOST_SUMMED_ITEMS:
+    if (weight(items) if items.__class__ is Rows else len(items)) > MOST_SUMMED_ITEMS:
         raise ScriptFault(f"sums of lists of more than {MOST_SUMMED_ITEMS} items are not done here")
     return items
 
@@ -378,7 +390,9 @@ def set_item(base: ScriptValue, index: ScriptValue, value: ScriptValue) -> None:
     if base.__class__ is PoseValue:
         if value.__class__ not in NUMBERS:
             raise ScriptFault(f"type_error: a pose has numbers, not a {kind_of(value)}")
-    elif (value.__class__ in CONTAINERS) != (base.__class__ is Rows) or value is None:
+    elif not (
+        fits_beside(base, value) or (len(base) == 1 and base.__class__ is not Rows and value.__class__ in SCALARS)
+    ):
         raise ScriptFault(f"type_error: a {kind_of(value)} in place of a {kind_of(base[at])}")
     base[at] = value
     if base.__class__ is Rows:

@@ -19,6 +19,7 @@ Reading = Generator[object, None, "ScriptValue"]
 LEAST_DIALLING = 0.008  # [s] that socket_open takes: clients must have time to notice the one before
 MOST_READ = 30  # numbers of one reading
 LONGEST_WAIT = 1e6  # [s]
+LOOKED_AT_PER_WORK = 512  # bytes that are looked through in the time of an empty pass of a loop
 NUMBERS_TEXT = re.compile(rb"\(([^()]{0,2000})\)")
 
 
@@ -78,6 +79,7 @@ def _until(
         found = m.sockets.find(_named(name))
         if found is None:
             return b""
+        m.work(min(len(found.arrived), MOST_TEXT_LENGTH) // LOOKED_AT_PER_WORK)
         count = enough(found.arrived)
         if count:
             data = bytes(found.arrived[:count])
@@ -114,7 +116,7 @@ def _read_floats(m: ScriptRun, count: ScriptValue, name: ScriptValue, timeout: S
     wanted = whole(count, "number", 1, MOST_READ)
 
     def enough(arrived: bytearray) -> int:
-        match = NUMBERS_TEXT.search(arrived)
+        match = NUMBERS_TEXT.search(arrived, 0, MOST_TEXT_LENGTH)
         return match.end() if match else 0
 
     data = yield from _until(m, name, timeout, enough)
@@ -146,12 +148,12 @@ def _read_string(
     before, behind = text(prefix, "prefix").encode(), text(suffix, "suffix").encode()
 
     def enough(arrived: bytearray) -> int:
-        begin = arrived.find(before) if before else 0
+        begin = arrived.find(before, 0, MOST_TEXT_LENGTH) if before else 0
         if begin < 0:
             return 0
         if not behind:
             return min(len(arrived), MOST_TEXT_LENGTH)
-        end = arrived.find(behind, begin + len(before))
+        end = arrived.find(behind, begin + len(before), begin + MOST_TEXT_LENGTH)
         return 0 if end < 0 else end + len(behind)
 
     data = yield from _until(m, name, timeout, enough)

@@ -136,6 +136,13 @@ def text_message(version: int, text: str, level: int) -> bytes:
     return packet(TEXT, bytes([len(body)]) + body + bytes([len(source)]) + source + bytes([level]))
 
 
+def message_of(payload: bytes) -> tuple[str, int]:
+    """Return text and level of a text message of protocol 2; a level of 3 if it is cut."""
+    end = 1 + (payload[0] if payload else 0)
+    level_at = end + 1 + (payload[end] if len(payload) > end else 0)
+    return payload[1:end].decode(errors="replace"), payload[level_at] if len(payload) > level_at else 3
+
+
 class ControllerHost(Protocol):
     """The controller behind a connection, as far as the connection needs it."""
 
@@ -155,6 +162,9 @@ class ControllerHost(Protocol):
 class RtdeConnection:
     """One client's recipes and whether it is streaming.
 
+    Attributes:
+        answers: whether it writes inputs, and has not been given up. owes: whether data went out since its last ones.
+
     Args:
         host: behind it.
         streamed: returns how many fields all clients of this port have asked for; only its own, if it is left out.
@@ -163,6 +173,7 @@ class RtdeConnection:
     def __init__(self, host: ControllerHost, streamed: Callable[[], int] | None = None) -> None:
         self.host, self._streamed = host, streamed or (lambda: self.fields)
         self.protocol, self.streaming = 1, False
+        self.answers = self.owes = False
         self.outputs: dict[int, tuple[Recipe, int]] = {}
         self.inputs: dict[int, Recipe] = {}
         self.known, self.known_inputs = kinds_of(OUTPUTS, host.version), kinds_of(INPUTS, host.version)
@@ -239,6 +250,7 @@ class RtdeConnection:
     def _take(self, payload: bytes) -> bytes:
         recipe = self.inputs.get(payload[0]) if payload else None
         if recipe is not None and len(payload) == 1 + recipe.codes.size:
+            self.answers, self.owes = True, False
             try:
                 self.host.write_inputs(recipe.unpack(payload[1:]))
             except ArmwrightError as error:
@@ -254,6 +266,7 @@ class RtdeConnection:
             if count % every == 0:
                 head = b"" if self.protocol == 1 else bytes([number])
                 out.append(packet(DATA, head + recipe.pack(values)))
+        self.owes = self.answers and bool(out)
         return b"".join(out)
 
     def closed(self) -> None:
