@@ -14,8 +14,8 @@ from scipy.stats import binom
 from armwright.cli import main
 from armwright.contact import clearance
 from armwright.errors import DescriptionError, InputError
+from armwright.exploration.arm.arm_job import goal_configurations
 from armwright.exploration.arm.arm_worlds import explore_arm_world, oracle, random_world
-from armwright.exploration.arm.explore_arm import goal_configurations
 from armwright.exploration.arm.felt_places import find_places
 from armwright.exploration.arm.plan_arm import arm_motion
 from armwright.exploration.arm.touch_map import empty_map

@@ -79,7 +79,7 @@ def test_an_error_on_the_way_keeps_what_was_recorded(planar2):
 
 def test_the_command_writes_what_was_recorded(tmp_path, monkeypatch, capsys):
     fault = FailsOnGrids(Hopfield())
-    monkeypatch.setattr("armwright.exploration.grid.explore_grid.find_grid_planner", lambda *a, **k: fault)
+    monkeypatch.setattr("armwright.exploration.grid.grid_job.find_grid_planner", lambda *a, **k: fault)
     assert main(["run", "collision", "--robot", "ur5-ragazzon", "-o", str(tmp_path / "kept")]) != 0
     assert (tmp_path / "kept" / "recording.npz").stat().st_size > 1000
     assert "recorded until the error" in capsys.readouterr().err

@@ -6,6 +6,7 @@ import importlib.util
 import itertools
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -52,11 +53,16 @@ def client(code, host, needs, timeout=PATIENCE):
     """Run a client's program in a process of its own; what it prints as JSON. Skips where the client is missing."""
     if importlib.util.find_spec(needs) is None:
         pytest.skip(f"{needs} is not installed (pip install armwright[lab-clients])")
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), host], capture_output=True, encoding="utf-8", timeout=timeout
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    command = [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(code), host]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+    try:
+        out, errors = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)  # it says in which line it is
+        out, errors = process.communicate()
+        errors = f"no end within {timeout:g} s\n{out}\n{errors}"
+    assert process.returncode == 0, errors
+    return json.loads(out.strip().splitlines()[-1])
 
 
 def wait_for(condition, what):

@@ -13,6 +13,7 @@ from armwright.lab.controller.controller import Controller
 from armwright.lab.controller.controller_messages import RuntimeExceptionMessage, TextMessage
 from armwright.lab.lab_plant import LabPlant
 from armwright.lab.script.script_host import ScriptHost
+from support.patience import until
 
 HOME = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
 MOST_TICKS = 3000
@@ -23,8 +24,8 @@ KEEP = """  global kept = 0
   end
 """
 """What a program of a test keeps goes into float registers, one after the other."""
-PLACES = "  def keep(value):\n    movel(p[value, 0, 0.4, 0, 0, 0])\n  end\n"
-"""The same for the reader of programs: what is kept becomes a place."""
+PLACES = "  def keep(value):\n    movel(p[value / 1000, 0, 0.4, 0, 0, 0])\n  end\n"
+"""The same for the reader of programs: what is kept becomes a place, in millimetres."""
 
 
 class Ran(NamedTuple):
@@ -89,6 +90,7 @@ def went(c: Controller, ticks: int = MOST_TICKS) -> Ran:
     count = 0
     while c.program is not None and count < ticks:
         c.tick()
+        until(lambda: not c.solver._jobs, "what a tick asked for is solved")  # a test's ticks wait for no clock
         said += c.outbox.take()
         count += 1
     return Ran(list(c.registers.out_doubles), said, count, c)

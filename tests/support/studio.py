@@ -24,21 +24,21 @@ from support.patience import PATIENCE
 
 
 @contextmanager
-def running_studio(robot: str = "planar2", recordings: Path | None = None) -> Iterator[Any]:
+def running_studio(robot: str = "planar2", recordings: Path | None = None, wire: Any = None) -> Iterator[Any]:
     """Serve a studio on a free port until the block ends; without a folder of its own for recordings in a new one."""
-    with TemporaryDirectory() as folder, _served(robot, recordings or Path(folder)) as running:
+    with TemporaryDirectory() as folder, _served(robot, recordings or Path(folder), wire) as running:
         yield running
 
 
 @contextmanager
-def _served(robot: str, recordings: Path) -> Iterator[Any]:
+def _served(robot: str, recordings: Path, wire: Any) -> Iterator[Any]:
     from armwright.studio.start_studio import serve
 
     told: queue.Queue[Any] = queue.Queue()
 
     def work() -> None:
         try:
-            serve(aw.load(robot), port=0, recordings=recordings, ready=told.put)
+            serve(aw.load(robot), port=0, recordings=recordings, wire=wire, ready=told.put)
         except BaseException as error:  # the test is told
             told.put(error)
 

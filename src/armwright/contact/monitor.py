@@ -50,11 +50,12 @@ class Monitor(TickFunction):
     Attributes:
         name: for messages and recordings.
         function: see the module text.
-        gains: scalars or arrays, constants of the compiled loop.
+        gains: scalars or arrays, constants of the compiled loop but for those in `vary`.
         memory: initial values. A scalar stands for one value per joint and is stretched to (n,); other shapes are kept
             (a single flag is written ``[0.0]``).
         outputs: names of what the function returns in addition to its memory, such as ``("tau_ext",)``.
         doc: equations and claim.
+        vary: names of gains that the compiled loop reads at every tick, so that they may change while it runs.
     """
 
     kind: ClassVar[str] = "monitor"
@@ -62,6 +63,7 @@ class Monitor(TickFunction):
 
     outputs: tuple[str, ...] = ()
     doc: str = ""
+    vary: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Freeze the arrays and refuse names that clash or are not used."""
@@ -69,6 +71,8 @@ class Monitor(TickFunction):
         super().__post_init__()
         if not self.outputs:
             raise InputError(f"{self.title}: name at least one output, such as outputs=('tau_ext',)")
+        object.__setattr__(self, "vary", tuple(self.vary))
+        refuse_unknown(self, "gain", dict.fromkeys(self.vary), self.gains)
 
     def further_names(self) -> tuple[str, ...]:
         """The outputs."""
@@ -116,7 +120,7 @@ def labels(chain: Sequence[Monitor]) -> dict[tuple[int, str], str]:
 
 
 def run(
-    monitor: Monitor, signals: Mapping[str, Any], memory: Mapping[str, Any]
+    monitor: Monitor, signals: Mapping[str, Any], memory: Mapping[str, Any], gains: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Call one monitor with whatever it names, on floats or on symbols, and check what it returns.
 
@@ -124,11 +128,12 @@ def run(
         monitor: the monitor.
         signals: values of `SIGNALS` and of the outputs of earlier monitors, at least those that it wants.
         memory: values of all its memory.
+        gains: of those in place of its own.
 
     Returns:
         (outputs by name, new memory by name; what the function leaves out keeps its value).
     """
-    result: Any = call(monitor, signals, monitor.gains, memory)
+    result: Any = call(monitor, signals, {**monitor.gains, **(gains or {})}, memory)
     if (
         not isinstance(result, Mapping)
         or set(result) - {*monitor.outputs, *memory}
@@ -147,9 +152,12 @@ def run(
 
 
 def run_chain(
-    chain: Sequence[Monitor], signals: Mapping[str, Any], memories: Sequence[Mapping[str, Any]]
+    chain: Sequence[Monitor],
+    signals: Mapping[str, Any],
+    memories: Sequence[Mapping[str, Any]],
+    gains: Sequence[Mapping[str, Any]] | None = None,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Run monitors in order for one tick, each seeing the outputs of those before it.
+    """Run monitors in order for one tick, each seeing the outputs of those before it; `gains` in place of their own.
 
     Returns:
         (outputs by recorded name, see `labels`; memory of each monitor).
@@ -157,7 +165,7 @@ def run_chain(
     known, out, kept = dict(signals), dict[str, Any](), list[dict[str, Any]]()
     names = labels(chain)
     for k, (monitor, memory) in enumerate(zip(chain, memories, strict=True)):
-        outputs, new = run(monitor, known, memory)
+        outputs, new = run(monitor, known, memory, gains[k] if gains else None)
         known |= outputs
         out |= {names[k, label]: value for label, value in outputs.items()}
         kept.append(new)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.packages import need
+from armwright.html_text import html_table
 from armwright.recording.pictures.style import save_figure
 from armwright.statistics import CONVENTION, Interval, quantile, rate, share
 
@@ -147,6 +147,16 @@ class DetectionStudy:
         head += f"{self.outcome})"
         return "\n".join([head, *(_line(curve) for curve in self.curves)])
 
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: a row per observer and detector, as learned."""
+        title = repr(self).partition("\n")[0]
+        points = [curve.nearest() for curve in self.curves]
+        rows = [
+            (curve.observer, curve.detector, p.said(), f"{100.0 * p.missed.value:.3g} %", f"{1e3 * p.delay.value:.3g}")
+            for curve, p in zip(self.curves, points, strict=True)
+        ]
+        return html_table(title, ("observer", "detector", "without contact", "missed", "median delay [ms]"), rows)
+
     def to_dict(self, rate: float = 1.0) -> dict[str, Any]:
         """Return everything as plain numbers, for JSON; operating points are those of `rate` false alarms per hour."""
         curves = []
@@ -178,12 +188,9 @@ class DetectionStudy:
             path: where to save the figure (.png, .pdf, .svg); it is returned in any case.
             rate: false alarms per hour for the third panel, upper end of the interval.
         """
-        need("matplotlib", "plot", "figures")
-        from matplotlib.figure import Figure
+        from armwright.recording.pictures.style import COLOURS, STYLE, blank_figure
 
-        from armwright.recording.pictures.style import COLOURS, STYLE
-
-        figure = Figure(figsize=(10.0, 3.4), layout="constrained")
+        figure = blank_figure("figures", figsize=(10.0, 3.4), layout="constrained")
         with _style(STYLE):
             axes = figure.subplots(1, 3)
             observers = list(dict.fromkeys(curve.observer for curve in self.curves))

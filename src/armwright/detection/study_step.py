@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 DECAY = 0.7  # hλ of viscous friction: below 1, where the velocity first-order steps leave would overshoot
-SWING = 0.25  # hω of a contact: 25 steps in a period
+SWING_ANGLE = 0.25  # hω of a contact: 25 steps in a period
 LEAST_RATE = 3000.0  # [1/s] steps that every arm gets: first-order steps of a third of a millisecond at most
 MOST_STEPS = 200  # in a tick
 CONFIGURATIONS = 64  # in which an arm is looked at
@@ -54,12 +54,12 @@ def study_substeps(robot: Robot, spread: Spread, rate: float, stiffness: float =
     light = 1.0 - spread.mass
     decay *= (1.0 + spread.friction) * max(1.0, spread.drift[1]) / light
     swing *= float(np.sqrt(stiffness / light))
-    steps = int(np.ceil(max(decay / DECAY, swing / SWING, LEAST_RATE) / rate))
+    steps = int(np.ceil(max(decay / DECAY, swing / SWING_ANGLE, LEAST_RATE) / rate))
     if steps <= MOST_STEPS:
         return steps
     name = repr(robot.joints[joint].name)
     trouble = f"friction of joint {name} decays within {1e6 / max(decay, 1e-9):.3g} µs"
-    if swing / SWING > decay / DECAY:
+    if swing / SWING_ANGLE > decay / DECAY:
         trouble = f"its tool swings with {swing:.3g} rad/s against {stiffness:g} N/m"
     raise InputError(
         f"detection study: {robot.name!r} is too stiff to simulate: {trouble}; its links are too light, or rotors are "

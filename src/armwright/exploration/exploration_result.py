@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from armwright.contact.contact_flags import ContactFlag
     from armwright.exploration.arm.felt_places import ContactPlaces
     from armwright.exploration.exploration_run import ExplorationRun
+    from armwright.exploration.ride import Ride
     from armwright.planning.grid.grid_map import GridMap
     from armwright.planning.grid.path_plan import PathPlan
     from armwright.recording.recording import Recording
-    from armwright.simulation.session import Session
     from armwright.types import Array
     from armwright.world.world import World
 
@@ -47,18 +47,24 @@ OUTCOMES = (
     "model in doubt",
     "diverged",
     "interrupted",
+    "protective stop",
+    "stopped by a person",
+    "lost",
 )
 
 
 class Contact(NamedTuple):
     """One felt contact.
 
+    What really happened is told after the run, if anybody knows it: a run never sees it.
+
     Attributes:
-        time: of the alarm [s]. began: when the arm first touched in this episode [s], NaN if it never did.
+        time: of the alarm [s]. began: when the arm first touched in this episode [s], NaN if it never did or nobody
+            knows.
         cell: marked in the map. again: whether it was marked before.
         desired, actual: tool positions (3,) at the alarm [m].
-        felt, true: estimated and true contact force on the arm (3,) [N].
-        link, shape: what really touched what; "" if nothing did.
+        felt, true: estimated and true contact force on the arm (3,) [N]; the true one is NaN if nobody knows it.
+        link, shape: what really touched what; "" if nothing did or nobody knows.
         q: configuration (n,) in which it was felt, where the whole arm is explored with.
         places: where it may have been, see `ContactPlaces`; None for contacts of the tool.
         true_point: where it really was (3,) [m], None if nothing touched or only the tool could.
@@ -83,14 +89,21 @@ class Contact(NamedTuple):
         """Return the time from touching to the alarm [s]."""
         return self.time - self.began
 
+    @property
+    def touched(self) -> str:
+        """Return what really touched what, as text: "nothing" for a false alarm, "not known" if nobody tells."""
+        if self.link:
+            return f"{self.link} – {self.shape}"
+        return "nothing" if np.isfinite(self.true).all() else "not known"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exploration:
     """A run from start to goal that began with an empty map.
 
     Attributes:
-        recording: everything over time, with ``force`` (true) and ``force_felt`` (estimated) at the tool, base axes,
-            and the tool's position ``tool`` and desired position ``tool_ref``.
+        recording: everything over time, with ``force_felt`` (estimated) at the tool, base axes, the tool's position
+            ``tool`` and desired position ``tool_ref``, and where anybody knows it the true ``force``.
         maps: before the first contact and after every contact.
         plans: the path planned on each of those maps.
         contacts: what was felt, in order.
@@ -99,7 +112,7 @@ class Exploration:
         outcome: one of `OUTCOMES`; "pushed through": the arm came to the goal, but through a solid (see `warnings`);
             "not arrived": the arm stands off the goal, and felt nothing that holds it.
         message: why, and how far from the goal the tool stands; "" if there is nothing to say.
-        world: what really stood there; None for a force function.
+        world: what really stood there; None for a force function, or if nobody knows.
         settings: JSON-able.
     """
 
@@ -129,10 +142,15 @@ class Exploration:
         from armwright.exploration.pictures.exploration_report import exploration_stage
         from armwright.recording.replay.replay_page import notebook_frame
 
-        rows = [(k + 1, c.cell, f"{c.time:.2f}", c.link or "nothing") for k, c in enumerate(self.contacts)]
+        rows = [(k + 1, c.cell, f"{c.time:.2f}", c.link or c.touched) for k, c in enumerate(self.contacts)]
         table = html_table(repr(self), ("contact", "cell", "time [s]", "truly touched"), rows)
         stage = exploration_stage(self, repr(self))
         return table if stage is None else notebook_frame(stage) + table
+
+    @property
+    def truth_known(self) -> bool:
+        """Return whether somebody told what really touched the arm."""
+        return "force" in self.recording
 
     @property
     def cells(self) -> list[Cell]:
@@ -147,16 +165,18 @@ class Exploration:
             for event in self.recording.events
             if event.name.startswith(("pushed through", "sunk"))
         )
-        force = np.linalg.norm(self.recording["force"], axis=1)
+        force = np.linalg.norm(self.recording["force" if self.truth_known else "force_felt"], axis=1)
         if not (force > HARD_FORCE).any():
             return told
         k, lasted = int(np.argmax(force)), float(np.mean(force > HARD_FORCE)) * self.recording.duration
-        text = f"the arm was pushed with up to {force[k]:.0f} N at {self.recording.time[k]:.2f} s"
+        how = "was pushed with" if self.truth_known else "felt a push of"
+        text = f"the arm {how} up to {force[k]:.0f} N at {self.recording.time[k]:.2f} s"
         return (*told, f"{text}, and for {lasted:.3f} s with more than {HARD_FORCE:g} N")
 
     def metrics(self) -> dict[str, Any]:
-        """Return the figures of the run as plain numbers."""
-        force = np.linalg.norm(self.recording["force"], axis=1)
+        """Return the figures of the run as plain numbers; NaN where only the truth would tell."""
+        known, unknown = self.truth_known, float("nan")
+        force = np.linalg.norm(self.recording["force"], axis=1) if known else np.zeros(len(self.recording))
         felt = np.linalg.norm(self.recording["force_felt"], axis=1)
         delays = [contact.delay for contact in self.contacts if np.isfinite(contact.delay)]
         tool, time = self.recording["tool"], self.recording.time
@@ -170,15 +190,15 @@ class Exploration:
             "contacts": len(self.contacts),
             "distinct_cells": len(set(self.cells)),
             "cells_felt": int((np.asarray(self.maps[-1].felt) > 0).sum()),
-            "false_alarms": sum(not np.isfinite(contact.began) for contact in self.contacts),
+            "false_alarms": sum(not np.isfinite(contact.began) for contact in self.contacts) if known else unknown,
             "first_delay_s": delays[0] if delays else float("nan"),
             "median_delay_s": quantile(delays, 0.5).value,
-            "largest_force_n": float(force.max(initial=0.0)),
+            "largest_force_n": float(force.max(initial=0.0)) if known else unknown,
             "largest_felt_n": float(felt.max(initial=0.0)),
-            "impulse_ns": float(np.sum(0.5 * (force[1:] + force[:-1]) * np.diff(time))),
+            "impulse_ns": float(np.sum(0.5 * (force[1:] + force[:-1]) * np.diff(time))) if known else unknown,
             "tool_path_m": float(np.linalg.norm(np.diff(tool, axis=0), axis=1).sum()),
-            "longest_stand_s": longest_stand(time, tool, force),
-            "in_contact_at_end": bool(len(force) and force[-1] > 0.0),
+            "longest_stand_s": longest_stand(time, tool, force) if known else unknown,
+            "in_contact_at_end": bool(len(force) and force[-1] > 0.0) if known else unknown,
             "simulated_s": float(time[-1]) if len(self.recording) else 0.0,
         }
 
@@ -252,11 +272,18 @@ def told_of_solids(
     return replace(recording, events=tuple(events), outcome=outcome), outcome, message
 
 
-def keep_recording(session: Session, error: Exception) -> None:
+def with_errors(recording: Recording) -> Recording:
+    """Return a recording with the joint errors q_ref − q, where it does not have them."""
+    if "error" in recording:
+        return recording
+    q = recording.signals["q"]
+    return recording.with_signals(error=replace(q, values=recording["q_ref"] - recording["q"]))
+
+
+def keep_recording(ride: Ride, error: Exception) -> None:
     """Attach what was recorded so far to an error in the middle of a run: ``error.recording``."""
-    session.outcome = "failed"
-    error.recording = session.recording()  # type: ignore[attr-defined]
-    error.add_note(f"at {session.time:.3f} s of an exploration; what was recorded until then is kept: error.recording")
+    error.recording = ride.recording("failed")  # type: ignore[attr-defined]
+    error.add_note(f"at {ride.time:.3f} s of an exploration; what was recorded until then is kept: error.recording")
 
 
 def arrival_of(run: ExplorationRun[Any], recording: Recording) -> float:

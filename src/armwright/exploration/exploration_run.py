@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ExplorationRun`: set out, watch, feel, mark, react, plan again, until the arm arrives or says why not.
 
-The loop (reference → law → arm → observer → detector) is compiled. An alarm stops it, Python changes map and reference,
-and it goes on. This file has the order of events. The grid of tool cells (`grid.grid_run`) and the whole arm
-(`arm.arm_run`) fill in the steps: where the arm may be, what it touched, what that blocks, how to get there.
-The functions at the top are what both do with a session: measure, wait, hold, glide to another reference.
+A run thinks and a `Ride` moves: the ride comes back with an alarm, the run changes its map, hands over another motion,
+and the ride goes on. This file has the order of events. The grid of tool cells (`grid.grid_run`) and the whole arm
+(`arm.arm_run`) fill in the steps: where the arm may be, what it touched, what that blocks, how to get there. All that a
+run knows is what its ride measured and felt; what really happened is told afterwards (`truth_told`).
 """
 
 from __future__ import annotations
@@ -18,77 +18,30 @@ import numpy as np
 from armwright.errors import SimulationError
 from armwright.exploration.exploration_result import Contact, keep_recording
 from armwright.exploration.model_doubt import Alarm, ModelDoubt, clearly_wrong, probe
+from armwright.exploration.ride_steps import (
+    SETTLE,
+    RideOverError,
+    RideRefusedError,
+    advance,
+    followed,
+    glide,
+    hold,
+    wait,
+)
 from armwright.kinematics.jacobians import pose_jacobian
-from armwright.motion import Trajectory
 from armwright.motion.trajectory import Reference
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
     from armwright.exploration.explore_options import Budget
+    from armwright.exploration.ride import Ride
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.simulation.session import Session
     from armwright.types import Array, Traced
 
-SETTLE = 0.5  # [s] in which the controlled arm comes to rest: eleven time constants of its slowest joint (22.5 rad/s)
 SLIDE_STEP = 0.04  # [s] between corrections of a slide: in it the tool moves by 2 mm at half a second per cell
 SLIDE_PATIENCE = 1.5  # [s] without headway after which a slide is given up: three times what it takes to settle
 DIRECTION_SMOOTHING = 0.3  # share of a new direction while sliding: noise is averaged over three steps
-EPISODE = 0.1  # [s] a shorter gap between touches belongs to the same contact: two time constants of that joint
-
-
-def measured(session: Session) -> Array:
-    """Return the joint positions (n,) as the arm sees them."""
-    return measured_state(session)[: session.parts.n]
-
-
-def measured_state(session: Session) -> Array:
-    """Return the joint positions and velocities (2n,) as the arm sees them."""
-    n = session.parts.n
-    now = session.loop.get("measured")[0] if session.parts.sensors is not None else session.state[0]
-    return np.array(now[: 2 * n])
-
-
-def torque(session: Session) -> Array:
-    """Return the external joint torque (n,) as the arm feels it [N m]."""
-    return np.array(session.loop.get("tau_ext")[0])
-
-
-def tool_force(session: Session) -> Array:
-    """Return the external force on the tool (3,) as the arm feels it [N], base axes."""
-    return np.array(session.loop.get("wrench_ext")[0][:3])
-
-
-def reference_now(session: Session) -> Reference:
-    """Return where the arm should be now: q, qd, qdd (n,)."""
-    return Reference(*(np.array(part[0]) for part in session.reference_at(np.array([session.time]))))
-
-
-def alarmed(session: Session) -> bool:
-    """Return whether an alarm is on."""
-    return any(float(session.loop.get(name)[0, 0]) >= 0.0 for name in session.loop.plan.alarms)
-
-
-def wait(session: Session, seconds: float) -> None:
-    """Run on, whatever is felt."""
-    until = session.time + seconds
-    while session.time < until - 0.5 * session.parts.period:
-        session.run(until - session.time)
-
-
-def hold(session: Session) -> None:
-    """Stand still where the arm is, pushing no further."""
-    q = measured(session)
-    session.follow(Reference(q, np.zeros(len(q)), np.zeros(len(q))))
-    wait(session, SETTLE)
-
-
-def glide(a: Reference, q1: Array, qd1: Array, seconds: float) -> Trajectory:
-    """Return the cubic from the reference a (positions and velocities) to (q1, qd1) within `seconds`."""
-    h = seconds
-    d = (q1 - a.q) / h
-    c2, c3 = (3.0 * d - 2.0 * a.qd - qd1) / h, (a.qd + qd1 - 2.0 * d) / (h * h)
-    return Trajectory(np.array([0.0, h]), np.stack([a.q, a.qd, c2, c3])[None])
 
 
 def tool_place(arm: Robot | Tree, q: Traced) -> Traced:
@@ -108,7 +61,7 @@ WITHDRAWN = 0.3  # [s] to come to rest there
 BLAMES = ("unreachable", "boxed in", "start in contact")  # outcomes that blame the world
 CORRECTIONS = 8  # of the reference by what is missing to the goal: what is in the way is pressed nine times as hard as
 # at the first stop, which makes an alarm; a load that the model lacks is overcome by the first or second
-STANDING = ("diverged", "interrupted")  # outcomes of an arm that does not stand anywhere
+STANDING = ("diverged", "interrupted", "lost")  # outcomes of an arm that stands where nobody knows
 SET_OUT_SECONDS = (
     0.1  # [s] in which an arm that sets out from rest moves by a millimetre or two: it touched before it moved
 )
@@ -121,9 +74,11 @@ class ExplorationRun(ABC, Generic[Felt]):
     patience: float = STALLED
     at_once: float = SET_OUT_SECONDS
 
-    def __init__(self, session: Session, budget: Budget, progress: Progress | None) -> None:
-        """Begin at rest."""
-        self.session, self.budget = session, budget
+    def __init__(self, ride: Ride, budget: Budget, progress: Progress | None) -> None:
+        """Begin at rest, now."""
+        self.ride, self.budget = ride, budget
+        self.began = ride.time  # [s] by the ride's clock, as all instants
+        self.until = self.began + budget.duration
         self._progress = progress
         self._slice = np.inf if progress is None else SLICE
         self.contacts: list[Contact] = []
@@ -131,23 +86,29 @@ class ExplorationRun(ABC, Generic[Felt]):
         self.farther_back = False  # the arm still touches where it stepped back to: the leg is over without a contact
         self.doubt: ModelDoubt | None = None  # what the arm knows about the errors of its model; None: no doubt
         self.alarm: Alarm | None = None  # what was felt at the last alarm
-        self.row = 0  # first recorded row of the present leg
+        self.set_out_at = self.began  # when the motion of the present leg began: a reflex or a probe is no part of it
+        self.since = self.began  # from when on what was passed counts to the present leg
+        self.spans: list[tuple[float, float]] = []  # of every contact: its `since`, and when it was felt most
         self.doubted = False  # an alarm was taken for a contact though the model may have been wrong
         self.excused = False  # an alarm is on that the known errors of the model explain
         self.tests = 0  # how often the arm tried whether an alarm was its own doing
 
     def drive(self) -> None:
-        """Go on until there is an outcome; an interrupt is one."""
+        """Go on until there is an outcome; an interrupt is one, and so is the end of the ride."""
         try:
             self.begin()
             while not self.outcome:
                 self.leg()
         except KeyboardInterrupt:
-            self.end("interrupted", f"at {self.session.time:.3f} s; what was recorded until then is kept")
+            self.end("interrupted", f"at {self.ride.time:.3f} s; what was recorded until then is kept")
         except SimulationError as error:
             self.end("diverged", str(error))
+        except RideOverError as over:
+            self.end(over.why, over.reason)
+        except RideRefusedError as refused:
+            self.end("out of reach", str(refused))
         except Exception as error:
-            keep_recording(self.session, error)
+            keep_recording(self.ride, error)
             raise
         if self.outcome not in STANDING:
             self.message = "; ".join(text for text in (self.message, self.stands()) if text)
@@ -163,29 +124,32 @@ class ExplorationRun(ABC, Generic[Felt]):
 
     def watch(self, length: float) -> Felt | None:
         """Follow a motion of `length` seconds until a contact; None if there is an outcome, or the leg is over."""
-        session, begun, tick = self.session, self.session.time, self.session.parts.period
+        ride, begun, tick = self.ride, self.set_out_at, self.ride.period
         self.farther_back = False
         felt = self.heard("set out")
         while felt is None and not self.out_of_time():
-            past = session.time - begun - length
+            past = ride.time - begun - length
             left = (SETTLE if past < SETTLE - 0.5 * tick else self.patience + tick) - past
-            event = session.run(max(min(self._slice, self.budget.duration - session.time, self.glance(), left), tick))
+            event = advance(ride, max(min(self._slice, self.until - ride.time, self.glance(), left), tick))
             self.tell()
             self.notice(event)
             grown = self.excused
             excused = self.excuse(event)
-            grown = grown and not excused and alarmed(session)
+            grown = grown and not excused and ride.alarmed
             felt = None if excused else self.heard("alarm" if grown else event)
             if felt is not None or self.farther_back or self.outcome:
                 break
-            past = session.time - begun - length
+            if event == "alarm" and not ride.goes_on:  # nothing new, but the motion ended with the reflex
+                self.resume()
+                break
+            past = ride.time - begun - length
             if past > SETTLE - tick and np.linalg.norm(self.tool() - self.goal_point) < self.budget.tolerance:
                 self.arrive()
                 self.end("reached")
                 break
             if past > self.patience:  # an alarm that is still on is a contact that never ended
                 self.notice("alarm")
-                if alarmed(session):
+                if ride.alarmed:
                     felt = self.place()
                 elif self.own_doing():
                     break
@@ -200,13 +164,13 @@ class ExplorationRun(ABC, Generic[Felt]):
         q_goal − q again and again (integral control), and the arm arrives. Something in the way is pressed a little
         harder each time, until there is an alarm: only that is a contact.
         """
-        session, last = self.session, reference_now(self.session)
+        ride, last = self.ride, self.ride.reference()
         for _ in range(CORRECTIONS):
-            now = reference_now(session)
-            session.follow(glide(now, now.q + last.q - measured(session), 0.0 * now.q, SETTLE))
-            until = min(session.time + 2.0 * SETTLE, self.budget.duration)
-            while session.time < until - 0.5 * session.parts.period:
-                event = session.run(until - session.time)
+            now = ride.reference()
+            followed(ride, glide(now, now.q + last.q - ride.measured().q, 0.0 * now.q, SETTLE))
+            until = min(ride.time + 2.0 * SETTLE, self.until)
+            while ride.time < until - 0.5 * ride.period:
+                event = advance(ride, until - ride.time)
                 self.notice(event)
                 felt = self.heard(event)
                 if felt is not None or self.outcome:
@@ -229,16 +193,18 @@ class ExplorationRun(ABC, Generic[Felt]):
         """Put a contact on the record and on the map, and react; a run that cannot go on ends."""
         if self.own_doing() or self.outcome:
             return None
+        since = self.since
         contact = self.record(felt)
         self.contacts.append(contact)
-        if len(self.contacts) == 1 and contact.time < self.at_once + 0.5 * self.session.parts.period:
+        self.spans.append((since, self.loudest(felt)))
+        if len(self.contacts) == 1 and contact.time - self.began < self.at_once + 0.5 * self.ride.period:
             return self.end("start in contact", f"the arm felt {self.loudness(felt)} before it moved")
         self.mark(felt)
         if self.reaction == "stop":
-            hold(self.session)
+            hold(self.ride)
             return self.end("stopped", "at the first contact, as asked")
         if len(self.contacts) >= self.budget.contacts:
-            hold(self.session)
+            hold(self.ride)
             return self.end("contact budget", f"{self.budget.contacts} contacts were not enough")
         return {"retract": self.retract, "slide": self.slide}.get(self.reaction, self.back_off)(felt)
 
@@ -259,7 +225,7 @@ class ExplorationRun(ABC, Generic[Felt]):
         doubt = self.doubt
         if doubt is None or not (event == "alarm" or self.excused):
             return False
-        if not alarmed(self.session):
+        if not self.ride.alarmed:
             self.excused = False
             return False
         alarm = self.alarm if event == "alarm" and self.alarm is not None else doubt.felt()
@@ -274,33 +240,33 @@ class ExplorationRun(ABC, Generic[Felt]):
         place. What goes along with it is its own; then law and observer go on with a corrected model. An arm that is
         asked to stop does not try anything.
         """
-        alarm, doubt, session = self.alarm, self.doubt, self.session
+        alarm, doubt, ride = self.alarm, self.doubt, self.ride
         self.alarm = None
         if alarm is None or doubt is None or self.tests >= MOST_TESTS or self.reaction == "stop":
             return False
         if not doubt.suspects(alarm):
             return False
-        there, n = reference_now(session), session.parts.n
-        still, back = np.zeros(n), self.way_back()
+        there = ride.reference()
+        still, back = np.zeros(ride.n), self.way_back()
         motion = probe(doubt.robot, back)
-        left = self.budget.duration - session.time
+        left = self.until - ride.time
         if left < BACK_SECONDS + WITHDRAWN + motion.duration + SETTLE:
-            hold(session)
+            hold(ride)
             self.end("out of time", f"{left:.1f} s were left, too little to try whether a load or friction was felt")
             return False
         self.tests += 1
         self.leave()
-        session.follow(glide(there, back, still, BACK_SECONDS))
-        wait(session, BACK_SECONDS + WITHDRAWN)
+        followed(ride, glide(there, back, still, BACK_SECONDS))
+        wait(ride, BACK_SECONDS + WITHDRAWN)
         doubt.catch_up()  # the way back may still touch: only the probe is free
-        session.follow(motion)
+        followed(ride, motion)
         free = self.try_out(motion.duration)
         fits = free and doubt.settle()
         mine = fits and doubt.explains(alarm)
         if fits and clearly_wrong(doubt.filter.layout, doubt.rest()):
-            session.believe(doubt.correct())
-            doubt.said.append((session.time, str(doubt.errors())))
-            wait(session, SETTLE)
+            doubt.ride.believe(doubt.correct())
+            doubt.said.append((ride.time, str(doubt.errors())))
+            wait(ride, SETTLE)
         if mine:
             self.resume()
             self.out_of_time()
@@ -315,30 +281,29 @@ class ExplorationRun(ABC, Generic[Felt]):
 
     def come_back(self, there: Reference) -> None:
         """Go back to where an alarm came, because it was a contact after all."""
-        session = self.session
-        session.follow(glide(reference_now(session), there.q, np.zeros(len(there.q)), BACK_SECONDS))
-        wait(session, BACK_SECONDS)
+        followed(self.ride, glide(self.ride.reference(), there.q, np.zeros(len(there.q)), BACK_SECONDS))
+        wait(self.ride, BACK_SECONDS)
 
     def try_out(self, seconds: float) -> bool:
         """Follow a probing motion; stop and return False where something is felt that comes too quickly to be ours."""
-        session, doubt = self.session, self.doubt
+        ride, doubt = self.ride, self.doubt
         assert doubt is not None
-        until = session.time + seconds
-        while session.time < until - 0.5 * session.parts.period:
-            session.run(min(EXCUSED_LOOK, until - session.time))
+        until = ride.time + seconds
+        while ride.time < until - 0.5 * ride.period:
+            advance(ride, min(EXCUSED_LOOK, until - ride.time))
             if not doubt.suspects(doubt.felt(free=True)):
                 doubt.watch.restart()  # what waits to be learned was a contact
-                hold(session)
+                hold(ride)
                 return False
         return True
 
     def way_back(self) -> Array:
         """Return a configuration (n,) that the arm was asked to pass a little before: `STEP_BACK` of the tool away."""
-        n, given = self.session.parts.n, self.session.log.given(self.row)
-        rows = given[:, 1 : 1 + n]
+        assert self.doubt is not None
+        rows = self.ride.passed(self.since).q_ref
         if not len(rows):
-            return reference_now(self.session).q
-        place = kernel(self.session.parts.robot, tool_place)
+            return self.ride.reference().q
+        place = kernel(self.doubt.robot, tool_place)
         away = np.linalg.norm(place(rows) - place(rows[-1]), axis=1) >= STEP_BACK
         return np.array(rows[np.flatnonzero(away)[-1]] if away.any() else rows[0])
 
@@ -364,8 +329,8 @@ class ExplorationRun(ABC, Generic[Felt]):
 
     def contradiction(self) -> str:
         """Return what was felt that neither the model nor a contact explains well, as text."""
-        felt = torque(self.session)
-        names = self.session.parts.robot.joints
+        assert self.doubt is not None
+        felt, names = self.ride.felt().tau_ext, self.doubt.robot.joints
         worst = int(np.argmax(np.abs(felt)))
         return f"it feels {felt[worst]:.1f} N m in {names[worst].name} that comes and goes without an obstacle"
 
@@ -375,14 +340,14 @@ class ExplorationRun(ABC, Generic[Felt]):
 
     def out_of_time(self) -> bool:
         """Return whether the run is over; if its time has run out, end it."""
-        if not self.outcome and self.session.time >= self.budget.duration - 0.5 * self.session.parts.period:
+        if not self.outcome and self.ride.time >= self.until - 0.5 * self.ride.period:
             self.end("out of time", f"{self.budget.duration:g} s were not enough")
         return bool(self.outcome)
 
     def tell(self) -> None:
         """Say how far the run is."""
         if self._progress is not None:
-            self._progress(self.session.time / self.budget.duration, len(self.contacts))
+            self._progress((self.ride.time - self.began) / self.budget.duration, len(self.contacts))
 
     # -- what the two kinds of run do ----------------------------------------------------------------------------------
 
@@ -414,7 +379,11 @@ class ExplorationRun(ABC, Generic[Felt]):
 
     @abstractmethod
     def record(self, felt: Felt) -> Contact:
-        """Return the contact with the truth added."""
+        """Return the contact as the arm knows it; what really happened is told afterwards."""
+
+    @abstractmethod
+    def loudest(self, felt: Felt) -> float:
+        """Return the instant at which it was felt most [s]."""
 
     @abstractmethod
     def loudness(self, felt: Felt) -> str:

@@ -34,8 +34,8 @@ from armwright.robot.tree import tree_of
 from armwright.simulation.lanes import Lanes
 
 if TYPE_CHECKING:
+    from armwright.exploration.ride import DoubtingRide, RideSamples
     from armwright.robot.model import Robot
-    from armwright.simulation.session import Session
     from armwright.types import Array
 
 GAIN = 50.0
@@ -56,7 +56,7 @@ LEFT = 2.0
 """What a rehearsal leaves unexplained counts twice: the run will go elsewhere."""
 SKIPPED = 10
 """Samples at the beginning of a rehearsal that tell nothing: the observer starts at zero."""
-LOOK_BACK = 0.3
+RECENT_SECONDS = 0.3
 """Time before an alarm that is looked at [s]: the observer forgets within a third of it."""
 PROBE_STEP = 0.02
 """How far a probing motion moves the tool at most [m]: less than half a cell of the usual maps."""
@@ -215,34 +215,6 @@ def _turns(J: Array) -> list[Array]:
     return [*out, signed[int(np.argmin(np.linalg.norm(signed @ J.T, axis=1)))]]
 
 
-class Signals(NamedTuple):
-    """Recorded rows: time (T,), measured q, qd, torque tau, felt tau_ext (T, n)."""
-
-    time: Array
-    q: Array
-    qd: Array
-    tau: Array
-    tau_ext: Array
-
-
-def signals_since(session: Session, row: int, lane: int = 0) -> Signals:
-    """Return what a session recorded from a row on."""
-    plan, n = session.loop.plan, session.parts.n
-    first, column = {}, 0
-    for name in plan.record:
-        first[name] = column
-        column += plan.slots[name]
-    rows = session.log.rows(row)[lane]
-    at = first["measured"] if "measured" in first else first["x"]
-    return Signals(
-        rows[:, 0],
-        rows[:, at : at + n],
-        rows[:, at + n : at + 2 * n],
-        rows[:, first["tau"] : first["tau"] + n],
-        rows[:, first["tau_ext"] : first["tau_ext"] + n],
-    )
-
-
 class Felt(NamedTuple):
     """A torque (n,) [N m] that was felt, its columns (n, p), and the variance (n,) of what the columns do not span."""
 
@@ -289,12 +261,12 @@ class ModelDoubt:
         said: sentences about what was found, with the time [s].
     """
 
-    def __init__(self, session: Session, robot: Robot, known: SelfKnowledge | None = None) -> None:
+    def __init__(self, ride: DoubtingRide, robot: Robot, known: SelfKnowledge | None = None) -> None:
         """Begin with the prior, or with what a rehearsal taught."""
         from scipy.stats import chi2  # imported here: tenths of a second that few calls need
 
-        self.session, self.robot = session, robot
-        period = session.parts.period
+        self.ride, self.robot = ride, robot
+        period = ride.period
         unspanned = None if known is None else known.unspanned
         self.filter = DoubtFilter(robot, unspanned=unspanned, sample=sample_ticks(period) * period)
         self.used, self.rehearsed = np.zeros(self.filter.layout.size), known is not None
@@ -303,35 +275,34 @@ class ModelDoubt:
         self.watch = DoubtWatch(self.filter, period, GAIN)
         self.limit, self.usual = (float(chi2.isf(p, robot.n)) for p in (UNLIKELY, UNUSUAL))
         self.said: list[tuple[float, str]] = []
-        self._row = session.log.count
+        self._since = ride.time  # what was recorded until then is known to the filter
 
     def catch_up(self, *, free: bool = False) -> None:
         """Take in what was recorded since the last time.
 
         Only a motion in which nothing touches the arm (`free`) teaches something: a contact too gentle for an alarm
-        would be taken for a load. Of all else the last `LOOK_BACK` seconds are enough to know the columns.
+        would be taken for a load. Of all else the last `RECENT_SECONDS` seconds are enough to know the columns.
         """
-        ticks, count = self.watch.ticks, self.session.log.count
-        latest = count - ticks * round(LOOK_BACK / self.filter.sample)
-        if not free and latest > self._row:
-            self._row = latest
+        ticks, period = self.watch.ticks, self.ride.period
+        latest = self.ride.time - ticks * round(RECENT_SECONDS / self.filter.sample) * period
+        if not free and latest > self._since + 0.5 * period:
+            self._since = latest
             self.watch.restart()
-        seen = signals_since(self.session, self._row)
+        seen = self.ride.samples(self._since)
         whole = len(seen.time) // ticks * ticks
         if whole:
             q, qd, tau = (x[None, :whole] for x in (seen.q, seen.qd, seen.tau))
             held = None if free else np.ones((1, whole // ticks), dtype=bool)
             self.watch.run(seen.time[:whole], q, qd, tau, None, held=held)
-            self._row += whole
+            self._since = float(seen.time[whole - 1]) + period
 
     def felt(self, *, free: bool = False) -> Alarm:
         """Return what is felt now; with `free` learn from what came before, because nothing touches the arm."""
-        session, n = self.session, self.robot.n
-        back = max(1, round(CHANGE_SECONDS / session.parts.period))
+        ride, period = self.ride, self.ride.period
+        back = max(1, round(CHANGE_SECONDS / period))
         self.catch_up(free=free)
-        recent = signals_since(session, max(session.log.first, session.log.count - back - 1))
-        now = np.array(session.loop.get("tau_ext")[0])
-        before = recent.tau_ext[0] if session.tick > back else np.zeros(n)
+        recent, now = ride.samples(ride.time - (back + 1) * period), ride.felt().tau_ext
+        before = recent.tau_ext[0] if len(recent.tau_ext) > back else np.zeros(self.robot.n)
         change, level = self.filter.felt_columns(max(1, round(CHANGE_SECONDS / self.filter.sample)))
         return Alarm(Felt(now - before, *change), Felt(now, *level))
 
@@ -375,15 +346,14 @@ class ModelDoubt:
         return errors_of(self.robot, self.filter.layout, self.filter.known())
 
 
-def known_from(robot: Robot, session: Session) -> SelfKnowledge:
-    """Return what a contact-free motion teaches about a model; of several runs the first counts.
+def known_from(robot: Robot, seen: RideSamples, period: float) -> SelfKnowledge:
+    """Return what a contact-free motion, recorded every `period` [s], teaches about a model.
 
     The motion is gone through twice: what is left of it with the errors that the first time found is what the columns
     do not span in this arm, `LEFT` times to be safe: it is what was fitted.
     """
-    seen = signals_since(session, 0)
     q, qd, tau = (x[None] for x in (seen.q, seen.qd, seen.tau))
-    unspanned, period = assumed_unspanned(robot), session.parts.period
+    unspanned = assumed_unspanned(robot)
     for _ in range(2):
         doubt = DoubtFilter(robot, unspanned=unspanned, sample=sample_ticks(period) * period)
         watch = DoubtWatch(doubt, period, GAIN)

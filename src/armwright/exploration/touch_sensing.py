@@ -27,6 +27,7 @@ from armwright.control import computed_torque
 from armwright.control.law import as_law, check_gains
 from armwright.errors import InputError, TraceError
 from armwright.exploration.model_doubt import ModelDoubt, SelfKnowledge, corrected, known_from
+from armwright.exploration.simulated_ride import SimulatedRide, samples_since
 from armwright.robot.load import load
 from armwright.simulation.control_loop import Loop
 
@@ -192,10 +193,10 @@ def set_up(
     return Setup(made, believed, sensing, q0, seed, seed if sensing.learn_seed is None else sensing.learn_seed)
 
 
-def session_of(
+def ride_of(
     setup: Setup, fit: ThresholdFit | None, kinematics: Robot | None = None
-) -> tuple[Session, Sequence[Monitor]]:
-    """Add the detector and begin at rest; return the session and its monitors, the detector last.
+) -> tuple[SimulatedRide, Sequence[Monitor]]:
+    """Add the detector and begin at rest; return the ride and its monitors, the detector last.
 
     Args:
         setup: the loop that listens.
@@ -210,7 +211,7 @@ def session_of(
         check_above_noise(watch, detector, setup.believed, setup.q0, rate=rate, seed=setup.seed, **noise)
     watch.append(detector)
     loop = replace(setup.loop, monitors=tuple(watch))
-    return loop.session(setup.q0, seed=setup.seed, check_step=False), watch
+    return SimulatedRide(loop.session(setup.q0, seed=setup.seed, check_step=False)), watch
 
 
 def said(setup: Setup, watch: Sequence[Monitor], world: World | None) -> dict[str, Any]:
@@ -262,7 +263,7 @@ def self_knowledge(setup: Setup, motion: Trajectory) -> SelfKnowledge | None:
         return None
     session = _session(setup.quiet(), motion, np.random.SeedSequence([setup.learn_seed, 10]))
     session.run(min(motion.duration, KNOWING_SECONDS))
-    return known_from(setup.believed, session)
+    return known_from(setup.believed, samples_since(session, 0), session.parts.period)
 
 
 def knowing(setup: Setup, known: SelfKnowledge | None) -> Setup:
@@ -281,11 +282,11 @@ def doubts_model(setup: Setup) -> bool:
     return asked and SAMPLE * setup.loop.rate >= 1.0
 
 
-def doubt_of(setup: Setup, session: Session) -> ModelDoubt | None:
+def doubt_of(setup: Setup, ride: SimulatedRide) -> ModelDoubt | None:
     """Return what a run knows about its model when it begins; None if it does not doubt it."""
-    if not doubts_model(setup) or session.called:
+    if not doubts_model(setup) or ride.session.called:
         return None
-    return ModelDoubt(session, setup.believed, setup.known)
+    return ModelDoubt(ride, setup.believed, setup.known)
 
 
 def _session(quiet: Loop, motion: Trajectory, seed: np.random.SeedSequence) -> Session:

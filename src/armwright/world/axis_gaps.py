@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SECTIONS = 40
 """Golden sections of a segment beside a cylinder: 0.618^40 of a metre is less than 0.01 µm."""
-GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+GOLDEN_SECTION = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 def axis_gaps(shape: Shape, start: Array, end: Array, near: float = math.inf) -> Array:
@@ -76,7 +76,7 @@ def _beside_cylinder(shape: Cylinder, a: Array, b: Array) -> Array:
 
     low, high = np.zeros(a.shape[1]), np.ones(a.shape[1])
     for _ in range(SECTIONS):
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        left, right = high - GOLDEN_SECTION * (high - low), low + GOLDEN_SECTION * (high - low)
         lower = far(left) < far(right)
         low, high = np.where(lower, low, left), np.where(lower, right, high)
     return np.minimum(np.minimum(far(low), far(high)), np.minimum(far(np.zeros_like(low)), far(np.ones_like(low))))

@@ -5,6 +5,14 @@ A resting joint holds anything within its Coulomb band c + l |g(q)| without a tr
 than that is a contact, and only if it lasts: an arm that stops within one sample shows an impulse that its currents
 miss. A moving joint's friction is known, and the band is a multiple of the residual that contact-free
 motion has shown. Between rest and motion the wider band holds until the observer has settled.
+
+A joint that has just stopped is still taken to rub against its last motion. If its friction turns round meanwhile, as
+after a push that bent the arm, the residual has the sign of that motion and up to twice the size: there the band is
+twice as wide. A wall in the way gives the other sign.
+
+An alarm ends when no joint shows more than its friction can hold by itself: a servo leaves the friction of a resting
+joint near the edge c + l |g(q)| of what it can be, touched or not. So an alarm ends below a share of what the band adds
+to that edge, not of the band.
 """
 
 from __future__ import annotations
@@ -35,7 +43,7 @@ LASTING = 0.08
 ALARM_HOLD_SECONDS = 0.2
 """Time [s] below `BAND_RELEASE_SHARE` after which an alarm ends."""
 BAND_RELEASE_SHARE = 0.6
-"""Share of the bands below which an alarm begins to end."""
+"""Share of a band, beyond what stiction can hold, below which an alarm begins to end."""
 
 
 def _detect(
@@ -44,6 +52,7 @@ def _detect(
     q: Traced,
     tau_ext: Traced,
     resting: Traced,
+    side: Traced,
     motion: Traced,
     coulomb: Traced,
     load: Traced,
@@ -55,17 +64,24 @@ def _detect(
 ) -> Outputs:
     going = np.where(resting > 0.0, 0.0 * going, going + dt)
     hanging = gravity_torque(arm, q)
-    bands, n = [], len(motion)
+    bands, released, n = [], [], len(motion)
     for j in range(n):
-        still = np.maximum(factor * (coulomb[j] + load[j] * np.abs(hanging[j])), motion[j])
-        bands.append(np.where(going[j] > SETTLING_SECONDS, motion[j], still))
+        stiction = coulomb[j] + load[j] * np.abs(hanging[j])
+        turned = np.maximum(side[j] * np.sign(tau_ext[j]), 0.0 * side[j])
+        stiction = stiction * np.where(resting[j] > 0.0, 1.0 + turned, 1.0 + 0.0 * turned)
+        still = np.maximum(factor * stiction, motion[j])
+        moves = going[j] > SETTLING_SECONDS
+        bands.append(np.where(moves, motion[j], still))
+        held = np.where(moves, 0.0 * still, np.minimum(stiction, still))
+        released.append(held + BAND_RELEASE_SHARE * (bands[j] - held))
     band = np.array(bands)
     shares = np.abs(tau_ext) / band
     level = worst(shares)
     over = np.where(shares > 1.0, over + dt, 0.0 * over)
     needed = [np.where(going[j] > SETTLING_SECONDS, BRIEF, LASTING) for j in range(n)]
     lasting = worst(np.array([np.where(over[j] > needed[j], shares[j], 0.0) for j in range(n)]))
-    quiet = np.where(level < BAND_RELEASE_SHARE, quiet + dt, 0.0 * quiet)
+    loudest = worst(np.abs(tau_ext) / np.array(released))
+    quiet = np.where(loudest < 1.0, quiet + dt, 0.0 * quiet)
     on = np.where(lasting > 1.0, 0.0 * on + 1.0, np.where(quiet > ALARM_HOLD_SECONDS, 0.0 * on, on))
     alarm = on[0] - 0.5
     return {"band": band, "level": level, "alarm": alarm, "going": going, "over": over, "quiet": quiet, "on": on}

@@ -43,6 +43,7 @@ from armwright.contact.detectors.threshold_learning import (
 )
 from armwright.contact.monitor import Monitor
 from armwright.contact.monitor_run import run_monitors
+from armwright.contact.tick_counts import ticks_until
 from armwright.control.tick_function import gain as checked
 from armwright.dynamics import gravity_torque as compiled_gravity_torque
 from armwright.dynamics.newton_euler import gravity_torque
@@ -108,14 +109,14 @@ def channels(
     bias: Traced,
     low: Traced,
 ) -> tuple[Traced, Traced, Traced, Traced]:
-    """Return quick and slow signal, offset, and time since the beginning; the offset stays where `held` > 0."""
-    taring = past[0] < tare
+    """Return quick and slow signal, offset, and ticks since the beginning; the offset stays where `held` > 0."""
+    taring = past[0] < ticks_until(tare, dt)
     near = np.maximum(1.0 - np.abs(qd_ref) / standstill, 0.0)
     step = np.where(held > 0.0, 0.0, 1.0 - np.exp(-(follow + settle * near) * dt))
     bias = bias + (tau_ext - bias) * np.where(taring, 1.0 - np.exp(-TARE_SHARE * dt / tare), step)
     quick = np.where(taring, 0.0, 1.0) * (tau_ext - bias)
     low = low + (quick - low) * (1.0 - np.exp(-slow * dt))
-    return quick, low, bias, past + dt
+    return quick, low, bias, past + 1.0
 
 
 def features(arm: Robot | Tree, q_ref: Traced, qd_ref: Traced, qdd_ref: Traced, standstill: Scalar) -> list[Traced]:

@@ -7,7 +7,7 @@ Every `SAMPLE` seconds it is told what the momentum observer says, r (n,), and t
 
 θ are the errors of the model (`model_errors`), b one slow offset per joint for all that the columns do not span
 (Ornstein–Uhlenbeck: standard deviation `Unspanned.offset`, forgotten in `Unspanned.time`). A Kalman filter learns both
-from means over `BLOCK` samples.
+from means over `BLOCK_SAMPLES` samples.
 
 - A block is learned `QUARANTINE` blocks after it came, and thrown away if an alarm comes in the meantime: a push that
   is noticed within that time is never taken for a load.
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 SAMPLE = 0.02
 """Time between samples [s]: one time constant of an observer of 50 1/s, so that neighbours are nearly independent."""
-BLOCK = 5
+BLOCK_SAMPLES = 5
 """Samples whose mean is learned at once: 0.1 s, in which a slow arm's columns hardly change."""
 QUARANTINE = 10
 """Blocks between the coming of a block and its being learned: 1 s."""
@@ -163,15 +163,15 @@ class DoubtFilter:
         walk[:LOAD] = WALK_LOAD * np.array([1.0, 0.1, 0.1, 0.1]) if load_walks else 0.0
         for part in (self.layout.coulomb, self.layout.viscous):
             walk[part] = WALK_FRICTION * np.sqrt(np.diag(self.prior)[part])
-        self._walk = walk**2 * BLOCK * sample
-        self._keep = np.exp(-BLOCK * sample / self.unspanned.time)
-        self._ahead = np.exp(-QUARANTINE * BLOCK * sample / self.unspanned.time)
+        self._walk = walk**2 * BLOCK_SAMPLES * sample
+        self._keep = np.exp(-BLOCK_SAMPLES * sample / self.unspanned.time)
+        self._ahead = np.exp(-QUARANTINE * BLOCK_SAMPLES * sample / self.unspanned.time)
         self._release = RELEASE ** (sample / SAMPLE)
         self.x = np.zeros((count, p + n))
         self.P = np.zeros((count, p + n, p + n))
         self.P[:, :p, :p] = self.prior
         self.P[:, range(p, p + n), range(p, p + n)] = self.unspanned.offset**2
-        spans = [*(PastSpan(0, length) for length in WINDOWS), *(PastSpan(ago, BLOCK) for ago in CHANGES)]
+        spans = [*(PastSpan(0, length) for length in WINDOWS), *(PastSpan(ago, BLOCK_SAMPLES) for ago in CHANGES)]
         self._recent = RecentSamples(spans, count, ((n,), (n, p), (n,)))  # r, H, stick²
         self.left, self.still = np.zeros((count, n)), np.zeros((count, n))
         self._followed = np.zeros((count, n, p))
@@ -227,7 +227,7 @@ class DoubtFilter:
         self._followed += (H - self._followed) * share
         self._recent.keep(r, H, (self.still * self._friction()) ** 2)
         held = self._overruled(np.asarray(held, dtype=bool))
-        if self.samples % BLOCK == 0:
+        if self.samples % BLOCK_SAMPLES == 0:
             self._block(held)
         elif held.any():
             self._forget(held)
@@ -320,7 +320,7 @@ class DoubtFilter:
         return 0.5 * (self._dry + np.abs(self.x[:, at])) + doubt
 
     def _block(self, held: NDArray[np.bool_]) -> None:
-        r, H, stick = (self._recent.past(what, 0, BLOCK).mean(axis=0) for what in range(3))
+        r, H, stick = (self._recent.past(what, 0, BLOCK_SAMPLES).mean(axis=0) for what in range(3))
         self._waiting.append((r, H, stick * STICK**2, np.full(self.count, 1.0)))
         self._forget(held)
         if len(self._waiting) > QUARANTINE:
@@ -338,7 +338,7 @@ class DoubtFilter:
         self.P[:, :, p:] *= self._keep
         self.P[:, range(p, p + n), range(p, p + n)] += self.unspanned.offset**2 * (1.0 - self._keep**2)
         self.P[:, range(p), range(p)] += self._walk
-        noise = self.unspanned.white**2 / BLOCK + stick
+        noise = self.unspanned.white**2 / BLOCK_SAMPLES + stick
         PH = self.P[:, :, :p] @ H.transpose(0, 2, 1)
         PH += self.P[:, :, p:]
         S = H @ PH[:, :p] + PH[:, p:]
@@ -353,7 +353,7 @@ class DoubtFilter:
         self.P -= weight[:, None, None] * 0.5 * (gained + gained.transpose(0, 2, 1))
         self._starved[size > 0.0] = 0.0
         # the Huber weight says what counts: an innovation is not held against the model beyond what was learned of it
-        forget = np.exp(-BLOCK * self.sample / REMEMBER)
+        forget = np.exp(-BLOCK_SAMPLES * self.sample / REMEMBER)
         self._surprise = np.where(size > 0.0, forget * self._surprise + weight * d2 / n, self._surprise)
         self._learned = np.where(size > 0.0, forget * self._learned + 1.0, self._learned)
 
@@ -374,7 +374,7 @@ class DoubtFilter:
         found = _squared(e[:levels] - ahead * self.x[:, p:], S)
         # change: so much of the offset is new since then
         since = self.sample * np.array(CHANGES, dtype=np.float64)[:, None, None]
-        new = 2.0 * offset * (1.0 - np.exp(-since / time)) + white * (1.0 / WINDOWS[0] + 1.0 / BLOCK)
+        new = 2.0 * offset * (1.0 - np.exp(-since / time)) + white * (1.0 / WINDOWS[0] + 1.0 / BLOCK_SAMPLES)
         moved = H[0] - H[levels:]
         S = moved @ P @ moved.swapaxes(2, 3)
         S[..., range(n), range(n)] += new + stick[0] + stick[levels:]

@@ -12,7 +12,7 @@ half.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,8 +63,17 @@ def _observe(
     h: Traced,
     rest: Traced,
     started: Traced,
+    motors: Traced | None = None,
 ) -> Outputs:
     rest = np.where(np.abs(qd) > RESTING, 0.0 * rest, rest + dt)
+    turned = None
+    if motors is not None:  # their hysteresis stands behind that of the joints
+        n = len(qd)
+        turned, h = h[n:], h[:n]
+        g, speed = motors[:, :n], motors[:, :n] @ qd
+        kept = np.exp(-np.abs(speed) * (dt / dahl))
+        turned = kept * turned + (1.0 - kept) * np.sign(speed)
+        tau = tau - g.T @ (motors[:, n] * speed + motors[:, n + 1] * turned)
     keep = np.exp(-np.abs(qd) * (dt / dahl))
     h = keep * h + (1.0 - keep) * np.sign(qd)
     h = np.where(rest > UNDECIDED, np.exp(-dt / UNDECIDED) * h, h)
@@ -77,16 +86,19 @@ def _observe(
     return {
         "tau_ext": r,
         "resting": rest,
+        "side": h,
         "r": r,
         "carry": p + push,
-        "h": h,
+        "h": h if turned is None else np.concatenate([h, turned]),
         "rest": rest,
         "started": 0.0 * started + 1.0,
     }
 
 
 @names_culprit
-def geared_momentum_observer(gain: ArrayLike, coefficients: ArrayLike, *, dahl: float = 2e-4) -> Monitor:
+def geared_momentum_observer(
+    gain: ArrayLike, coefficients: ArrayLike, *, dahl: float = 2e-4, motors: ArrayLike | None = None
+) -> Monitor:
     """Generalised-momentum observer with gear friction that has memory and depends on load.
 
     Claim, for an exact model: each moving joint's estimate obeys ṙ = K (tau_ext − r). A resting joint's friction is
@@ -97,19 +109,29 @@ def geared_momentum_observer(gain: ArrayLike, coefficients: ArrayLike, *, dahl: 
         coefficients: (n, 5) viscous, degressive, coulomb, load, offset
             [N m s/rad, N m s²/rad², N m, -, N m] of each joint.
         dahl: travel within which friction reverses [rad].
+        motors: (k, n + 2) motors that turn with several joints: each the row g of its speed g·q̇, then its viscous and
+            Coulomb friction [N m s/rad, N m], all at the joints.
 
-    Outputs: tau_ext (n,) [N m]; resting (n,), time for which each joint has been at rest [s], 0 while it moves.
+    Outputs: tau_ext (n,) [N m]; resting (n,), time for which each joint has been at rest [s], 0 while it moves;
+    side (n,), the side of its friction that each joint is on, −1 to 1, 0 where that is forgotten.
     """
     c = np.array(coefficients, dtype=np.float64)
     if c.ndim != 2 or c.shape[1] != 5 or not np.isfinite(c).all() or (np.abs(c[:, 3]) >= 0.9).any():
         raise InputError(f"geared observer: coefficients must be finite, (n, 5), load below 0.9; got shape {c.shape}")
     if not (np.isfinite(dahl) and dahl > 0.0):
         raise InputError(f"geared observer: dahl must be > 0, got {dahl}")
+    gains = {"gain": checked(gain, "gain", positive=True), "coefficients": c, "dahl": float(dahl)}
+    memory: dict[str, Any] = {"r": 0.0, "carry": 0.0, "h": 0.0, "rest": 0.0, "started": [0.0]}
+    if motors is not None and len(turned := np.array(motors, dtype=np.float64)):
+        if turned.shape != (len(turned), len(c) + 2) or not np.isfinite(turned).all():
+            raise InputError(f"geared observer: motors must be (k, {len(c) + 2}) and finite, got shape {turned.shape}")
+        gains["motors"] = turned
+        memory["h"] = np.zeros(len(c) + len(turned))
     return Monitor(
         "geared momentum",
         _observe,
-        {"gain": checked(gain, "gain", positive=True), "coefficients": c, "dahl": float(dahl)},
-        {"r": 0.0, "carry": 0.0, "h": 0.0, "rest": 0.0, "started": [0.0]},
-        ("tau_ext", "resting"),
+        gains,
+        memory,
+        ("tau_ext", "resting", "side"),
         geared_momentum_observer.__doc__ or "",
     )

@@ -17,23 +17,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.contact.isolation.link_surface import pushes
-from armwright.exploration.arm.felt_places import FeltContact, find_places
+from armwright.exploration.arm.felt_places import find_places
 from armwright.exploration.arm.plan_arm import given_way, go, plan_anew, yielding
 from armwright.exploration.arm.touch_map import ends_at
-from armwright.exploration.exploration_run import (
-    DIRECTION_SMOOTHING,
-    SLIDE_PATIENCE,
-    SLIDE_STEP,
-    glide,
-    measured,
-    reference_now,
-    torque,
-    wait,
-)
+from armwright.exploration.exploration_run import DIRECTION_SMOOTHING, SLIDE_PATIENCE, SLIDE_STEP
+from armwright.exploration.ride_steps import followed, glide, wait
 from armwright.planning.waypoints import densified
 
 if TYPE_CHECKING:
     from armwright.exploration.arm.arm_run import ArmRun
+    from armwright.exploration.arm.felt_places import FeltContact
     from armwright.types import Array
 
 STEP = SLIDE_STEP
@@ -60,7 +53,7 @@ RETURN_DISTANCE = 0.04  # [m] between the surface and the way back: what is not 
 
 def slide(run: ArmRun, felt: FeltContact) -> None:
     """Slide from a contact along the way that is planned around it; mark what is felt, and leave a way to go on."""
-    session, job, links = run.session, run.job, run.map.links
+    ride, job, links = run.ride, run.job, run.map.links
     found = plan_anew(run)
     if found is None:
         return
@@ -68,17 +61,17 @@ def slide(run: ArmRun, felt: FeltContact) -> None:
     way = _lengths(run, path)
     u = felt.tau / np.linalg.norm(felt.tau)
     wanted = _wanted(run, felt)
-    press = min(max(float(u @ (torque(session) - felt.level)), wanted), 2.0 * wanted)
+    press = min(max(float(u @ (ride.felt().tau_ext - felt.level)), wanted), 2.0 * wanted)
     A = 1.0 / np.maximum(found.known.levers, 1e-3) ** 2
-    began, lost, best, since = session.time, 0, np.inf, session.time
-    marked = ends_at(job.believed, links, measured(session))
-    while session.time < min(began + ARM_SLIDE_SECONDS, run.budget.duration - STEP):
-        q = measured(session)
+    began, lost, best, since = ride.time, 0, np.inf, ride.time
+    marked = ends_at(job.believed, links, ride.measured().q)
+    while ride.time < min(began + ARM_SLIDE_SECONDS, run.until - STEP):
+        q = ride.measured().q
         k = int(np.argmin(np.abs(path - q) @ found.known.levers))
         left = float(way[-1] - way[k])
         if left < best - HEADWAY_DISTANCE:
-            best, since = left, session.time
-        elif session.time - since > SLIDE_PATIENCE:
+            best, since = left, ride.time
+        elif ride.time - since > SLIDE_PATIENCE:
             break
         d = path[min(int(np.searchsorted(way, way[k] + AIM_DISTANCE)), len(path) - 1)] - q
         scale = float(np.sqrt((u @ (A * u)) * (d @ (d / A))))
@@ -89,10 +82,10 @@ def slide(run: ArmRun, felt: FeltContact) -> None:
         q1 = q + STEP * along - yielding(run, q, press * u)
         if (q1 < job.lower).any() or (q1 > job.upper).any():
             break
-        session.follow(glide(reference_now(session), q1, along, STEP))
-        wait(session, STEP)
+        followed(ride, glide(ride.reference(), q1, along, STEP))
+        wait(ride, STEP)
         run.tell()
-        tau = torque(session) - felt.level
+        tau = ride.felt().tau_ext - felt.level
         size = float(u @ tau)
         lost = lost + 1 if size < LOST_PRESS_SHARE * wanted else 0
         if lost >= LOST_STEPS or float(np.linalg.norm(tau)) > ARM_PRESS_FACTOR * wanted:
@@ -100,13 +93,13 @@ def slide(run: ArmRun, felt: FeltContact) -> None:
         if size >= LOST_PRESS_SHARE * wanted:
             u = (1.0 - DIRECTION_SMOOTHING) * u + DIRECTION_SMOOTHING * tau / np.linalg.norm(tau)
             u = u / np.linalg.norm(u)
-            marked = _mark(run, felt, marked, tau)
+            marked = _mark(run, marked, tau)
         press = float(np.clip(press + PRESS_CORRECTION * (wanted - size), 0.0, 2.0 * wanted))
-    q = measured(session)
+    q = ride.measured().q
     target = given_way(run, q, u, RETURN_DISTANCE)
     go(run, target[None])
     run.trail.append(target)
-    run.row = session.log.count
+    run.since = ride.time
 
 
 def _lengths(run: ArmRun, path: Array) -> Array:
@@ -135,14 +128,14 @@ def _pace(run: ArmRun, q: Array, along: Array) -> float:
     return PACE * run.job.speed / max(speed, 1e-6)
 
 
-def _mark(run: ArmRun, felt: FeltContact, last: Array, tau: Array) -> Array:
+def _mark(run: ArmRun, last: Array, tau: Array) -> Array:
     """Put the surface on the map every few centimetres, and a configuration off it on the trail."""
-    job, q = run.job, measured(run.session)
+    job, q = run.job, run.ride.measured().q
     ends = ends_at(job.believed, run.map.links, q)
     if np.linalg.norm(ends - last, axis=-1).max() < MARK:
         return last
     places = find_places(run.map, q, tau, job.noise.later)
     if places.sure:
-        run.mark_places(FeltContact(run.session.time, run.session.time, q, felt.level, tau, places))
+        run.mark_places(places, q)
     run.trail.append(given_way(run, q, tau, RETURN_DISTANCE))
     return ends

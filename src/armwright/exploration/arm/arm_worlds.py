@@ -10,8 +10,8 @@ import numpy as np
 from armwright.contact.ground_truth import clearance
 from armwright.detection.study_contacts import ur5_sensors
 from armwright.errors import InputError
+from armwright.exploration.arm.arm_job import SEARCH_MARGIN
 from armwright.exploration.arm.arm_result import ArmExploration
-from armwright.exploration.arm.explore_arm import SEARCH_MARGIN
 from armwright.exploration.exploration import explore
 from armwright.exploration.explore_options import Budget, Sensing
 from armwright.kinematics import fk

@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """`explore_arm`: send the whole arm from a configuration to a goal, with ways planned in joint space.
 
-A goal is a configuration, or a tool pose or position that inverse kinematics solves (`goal_configurations`).
-`explore_arm` checks start and goal, rehearses the arm, and hands a complete job to `ArmRun`.
+`explore_arm` makes the job (`arm_job`), rehearses the arm, and lets `ArmRun` do the job on a simulated ride.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from armwright.arguments import matrix_of
-from armwright.choices import JOINT_PLANNERS, REACTIONS
 from armwright.errors import InputError
-from armwright.exploration.arm.arm_result import ArmExploration, exploration_of
+from armwright.exploration.arm.arm_job import QUIET, arm_job
+from armwright.exploration.arm.arm_result import ArmExploration, ArmTruth, arm_result
 from armwright.exploration.arm.arm_run import ArmRun
-from armwright.exploration.arm.plan_arm import ArmJob
-from armwright.exploration.arm.rehearse_arm import RehearsedArm, learned_in_joints, random_motion, rehearsed
-from armwright.exploration.arm.touch_map import empty_map, ends_at
+from armwright.exploration.arm.rehearse_arm import learned_in_joints, random_motion, rehearsed
 from armwright.exploration.explore_options import ArmTask, Budget, ControlLoop, Sensing, arm_task
 from armwright.exploration.surroundings import find_world, surroundings_of
 from armwright.exploration.touch_sensing import (
@@ -27,133 +21,22 @@ from armwright.exploration.touch_sensing import (
     doubt_of,
     knowing,
     needs_learning,
+    ride_of,
     said,
     self_knowledge,
-    session_of,
     set_up,
 )
-from armwright.kinematics import fk, ik
-from armwright.planning import OMPLConnect, RRTConnect
-from armwright.planning.grid.grid_map import GridMap, grid_map
-from armwright.planning.obstacles import contact_capsules
 from armwright.world.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from numpy.typing import ArrayLike
-
     from armwright.exploration.exploration_run import Progress
     from armwright.exploration.explore_options import Reaction
     from armwright.planning.joint.joint_plan import JointPlanner
     from armwright.robot.model import Robot
-    from armwright.types import Array, Traced
-
-TOOL_ORIENTATIONS = 8  # orientations about the tool's axis that are tried for a position alone: every 45 degrees
-TILTS = (0.0, 0.5, -0.5)  # [rad] tilts of the tool that are tried, upright first
-
-
-def configuration(robot: Robot, value: ArrayLike | None, what: str) -> Array:
-    """Check a configuration (n,) [rad, m] and return it."""
-    q = _numbers(value, what)
-    if q.shape != (robot.n,):
-        raise InputError(
-            f"explore: {what} must be a configuration of {robot.n} numbers for robot {robot.name!r}"
-            + (", a tool pose (4, 4) or a tool position (3,)" if what == "goal" else "")
-            + f", got shape {q.shape}"
-        )
-    beyond = np.flatnonzero((q > robot.upper + 1e-9) | (q < robot.lower - 1e-9))
-    if len(beyond):
-        j = int(beyond[0])
-        raise InputError(
-            f"explore: {what} takes joint {robot.joints[j].name} to {q[j]:.3f}, beyond its limits "
-            f"{robot.lower[j]:.3f} … {robot.upper[j]:.3f}"
-        )
-    return q
-
-
-def goal_configurations(robot: Robot, goal: ArrayLike | None, q0: Array) -> tuple[Array, Array]:
-    """Return configurations (m, n) that will do, the nearest to q0 first, and the tool position (3,) to be at.
-
-    Args:
-        robot: the arm.
-        goal: a configuration (n,), a tool pose (4, 4), or a tool position (3,), for which the orientation is free:
-            that of the start first, then turned about the tool's axis and tilted.
-        q0: where the arm begins (n,).
-    """
-    value = _numbers(matrix_of(goal), "goal")
-    if value.shape == (4, 4):
-        _check_pose(value)
-        found, names = _solved(robot, value[None], q0), f"tool pose at {np.round(value[:3, 3], 4).tolist()} m"
-        place = value[:3, 3]
-    elif value.shape == (3,) and robot.n != 3:
-        found, names = _solved(robot, _orientations(fk(robot, q0)[:3, :3], value), q0), f"tool position {value} m"
-        place = value
-    else:
-        q = configuration(robot, value, "goal")
-        return q[None], np.asarray(fk(robot, q)[:3, 3])
-    if not len(found):
-        raise InputError(f"explore: the goal, {names}, cannot be reached within the joint limits")
-    return found, place
-
-
-def _numbers(value: object, what: str) -> Array:
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"explore: {what} must be numbers, got {value!r:.60}") from None
-    if not np.isfinite(array).all():
-        raise InputError(f"explore: {what} must be finite, got {array.tolist()}")
-    return array
-
-
-def _check_pose(T: Array) -> None:
-    R = T[:3, :3]
-    if np.abs(R.T @ R - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0 or np.abs(T[3] - [0, 0, 0, 1]).max() > 1e-9:
-        raise InputError("explore: the goal pose must be a rigid motion: a rotation and a last row 0 0 0 1")
-
-
-def _orientations(R: Array, place: Array) -> Array:
-    out = []
-    for tilt in TILTS:
-        for k in range(TOOL_ORIENTATIONS):
-            a = 2.0 * np.pi * k / TOOL_ORIENTATIONS
-            turn = np.array([[np.cos(a), -np.sin(a), 0.0], [np.sin(a), np.cos(a), 0.0], [0.0, 0.0, 1.0]])
-            lean = np.array([[1.0, 0.0, 0.0], [0.0, np.cos(tilt), -np.sin(tilt)], [0.0, np.sin(tilt), np.cos(tilt)]])
-            T = np.eye(4)
-            T[:3, :3], T[:3, 3] = R @ turn @ lean, place
-            out.append(T)
-    return np.array(out)
-
-
-def _solved(robot: Robot, poses: Array, q0: Array) -> Array:
-    """Return configurations (m, n) within limits for tool poses (k, 4, 4), with full turns, the nearest to q0 first."""
-    found: Any = ik(robot, poses, seed=q0, limits=False)
-    rows = [found.solutions[k, : found.count[k]] for k in range(len(poses))]
-    Q = np.concatenate(rows) if rows else np.zeros((0, robot.n))
-    if not len(Q):
-        return np.zeros((0, robot.n))
-    revolute = np.array([joint.kind == "revolute" for joint in robot.joints])
-    turned = np.mod(Q - q0 + np.pi, 2.0 * np.pi) - np.pi + q0
-    for turns in (0.0, 2.0 * np.pi, -2.0 * np.pi):  # as near as the limits allow
-        shifted = turned + turns
-        fits = (shifted <= robot.upper) & (shifted >= robot.lower)
-        worse = (turned > robot.upper) | (turned < robot.lower)
-        turned = np.where(fits & worse, shifted, turned)
-    Q = np.where(revolute, turned, Q)
-    Q = Q[((robot.upper + 1e-9 >= Q) & (robot.lower - 1e-9 <= Q)).all(axis=1)]
-    return Q[np.argsort(np.linalg.norm(Q - q0, axis=1), kind="stable")]
-
-
-SEARCH_MARGIN = 2.0  # [rad] searched about start and goal: a third of a turn, enough to go around a pillar
-CELL = 0.05  # [m] of the grid that the maps are drawn on: about the radius of a UR5's links
-CELLS_PER_REACH = 30.0  # most cells up to the end of the arm's reach, so that a long arm's grid stays below 63³
-QUIET = 0.05  # [N m] least deviation of a torque estimate: a perfect model leaves no residual
-PATIENT_ITERATIONS = 2500  # of a patient planner: half of its default, as there are six cautions to try
-QUICK, QUICK_SECONDS = 300, 2.0  # iterations, or seconds, where only places of doubt may close a way
-REACH_CONFIGURATIONS = 512  # random configurations that estimate the arm's reach, for drawing only
-SAME_GOAL_DISTANCE = 1e-6  # [rad, m] within which start and goal are one
+    from armwright.types import Traced
 
 
 def explore_arm(
@@ -177,90 +60,19 @@ def explore_arm(
     """
     sensing, budget, loop = sensing or Sensing(), budget or Budget(), loop or ControlLoop()
     arm, there = arm_of(robot), find_world(world)
-    if reaction not in REACTIONS:
-        raise InputError(f"explore: reaction of the whole arm must be one of {REACTIONS.listed()}; got {reaction!r}")
     if not isinstance(there, World):
         raise InputError("explore: planning in joint space needs a World with shapes, not a force function")
-    task, believed = arm_task(task or ArmTask(), arm, there), loop.model or arm
-    q0 = configuration(believed, task.start, "start")
-    goals, place = goal_configurations(believed, task.goal, q0)
-    if np.abs(goals[0] - q0).max() < SAME_GOAL_DISTANCE:
-        raise InputError("explore: start and goal are the same configuration")
+    believed = loop.model or arm
+    job = arm_job(believed, arm_task(task or ArmTask(), arm, there), planner, reaction, budget, seed)
     listening = replace(sensing, observer="momentum" if sensing.observer is None else sensing.observer)
-    setup = set_up(arm, surroundings_of(arm, arm, there, "links"), loop, listening, q0, held=False, seed=seed)
-    lower, upper = _bounds(believed, np.vstack([q0, goals]))
-    search = RehearsedArm(believed, contact_capsules(believed), lower, upper, task.speed)
+    setup = set_up(arm, surroundings_of(arm, arm, there, "links"), loop, listening, job.q0, held=False, seed=seed)
+    search = job.search()
     setup = knowing(setup, self_knowledge(setup, random_motion(setup, search, 0)))
-    noise = rehearsed(setup, search, QUIET)
+    job = replace(job, noise=rehearsed(setup, search, QUIET))
     fit = learned_in_joints(setup, search) if needs_learning(sensing.detector, listening.observer) else None
-    session, watch = session_of(setup, fit)
-    patient = find_joint_planner(planner, seed)
-    job = ArmJob(
-        arm,
-        believed,
-        there,
-        goals,
-        place,
-        patient,
-        quick_planner(patient),
-        lower,
-        upper,
-        task.speed,
-        task.margin,
-        noise,
-    )
-    known = empty_map(believed, q0, goals, task.margin)
-    run = ArmRun(job, session, known, reach_grid(believed), reaction, budget, progress)
-    run.doubt = doubt_of(setup, session)
+    ride, watch = ride_of(setup, fit)
+    run = ArmRun(job, ride, progress)
+    run.doubt = doubt_of(setup, ride)
     run.drive()
-    settings = said(setup, watch, there) | {
-        "planner": getattr(patient, "name", type(patient).__name__),
-        "reaction": reaction,
-        "contact": "links",
-        "speed": task.speed,
-        "margin": task.margin,
-        "contact_budget": budget.contacts,
-        "tolerance": budget.tolerance,
-        "q_start": q0.tolist(),
-        "q_goal": goals[0].tolist(),
-        "planning_s": run.planning,
-        "torque_std": np.sqrt(np.diag(noise.soon)).tolist(),
-        **run.found_errors(),
-    }
-    return exploration_of(run, q0, settings)
-
-
-def _bounds(robot: Robot, ends: Array) -> tuple[Array, Array]:
-    """Return the bounds of the search, about start and goals (m, n)."""
-    return np.maximum(ends.min(axis=0) - SEARCH_MARGIN, robot.lower), np.minimum(
-        ends.max(axis=0) + SEARCH_MARGIN, robot.upper
-    )
-
-
-def find_joint_planner(planner: str | JointPlanner | None, seed: int) -> JointPlanner:
-    """Return a planner in joint space: by name, with the run's seed, or as it is."""
-    if planner is not None and not isinstance(planner, str):
-        return planner
-    kind = JOINT_PLANNERS.find("rrt-connect" if planner is None else planner)
-    made: JointPlanner = kind(seed=seed, **({"iterations": PATIENT_ITERATIONS} if kind is RRTConnect else {}))
-    return made
-
-
-def quick_planner(planner: JointPlanner) -> JointPlanner:
-    """Return the planner with less patience, for ways that may be closed by places of doubt only."""
-    if isinstance(planner, RRTConnect):
-        return replace(planner, iterations=min(planner.iterations, QUICK))
-    if isinstance(planner, OMPLConnect):
-        return replace(planner, seconds=min(planner.seconds, QUICK_SECONDS))
-    return planner
-
-
-def reach_grid(robot: Robot) -> GridMap:
-    """Return an empty grid over all that the arm can reach, for drawing: what planners see is exact, see `TouchMap`."""
-    root, links = robot.T_base_root[:3, 3], contact_capsules(robot)
-    low, high = (np.clip(bound, -np.pi, np.pi) for bound in (robot.lower, robot.upper))
-    Q = np.random.default_rng(0).uniform(low, high, (REACH_CONFIGURATIONS, robot.n))
-    reach = float(np.linalg.norm(ends_at(robot, links, Q) - root, axis=-1).max()) + float(links.radius.max())
-    cell = max(CELL, reach / CELLS_PER_REACH)
-    count = 2 * int(np.ceil(reach / cell)) + 1
-    return grid_map((count, count, count), root - 0.5 * (count - 1) * cell, cell)
+    settings = said(setup, watch, there) | job.settings() | run.felt_settings() | run.found_errors()
+    return arm_result(job, run, settings, ArmTruth(arm, there))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From an alarm of the whole arm to a contact: the places on its links that explain the torques.
 
-After an alarm, `listen` brakes, waits while the torques rise, and calls `find_places`. `contact_of` adds the truth for
-the record. Every patch of the links' surfaces gets a probability (`isolate`), made of
+After an alarm, `listen` lets the ride brake while the torques rise, and calls `find_places`. Every patch of the links'
+surfaces gets a probability (`isolate`), made of
 
   * the evidence of a push there: some force within the friction cone explains the torques;
   * at an impact, the speed at which the patch moved towards new things (`moved_towards`), as a factor; while sliding,
@@ -21,21 +21,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from armwright.contact.ground_truth import contact_report
 from armwright.contact.isolation.contact_growth import grown_as_one
 from armwright.contact.isolation.contact_patches import contact_patches, mass_within
 from armwright.contact.isolation.isolate import Isolation, isolate, moved_towards
 from armwright.contact.isolation.torque_change import CHANGE_WINDOW, GAP_BEFORE_ALARM, level_before
 from armwright.exploration.arm.touch_map import PASSED_DEPTH, TouchMap, depth_in
 from armwright.exploration.exploration_result import Contact
-from armwright.exploration.exploration_run import EPISODE, alarmed, glide, measured, reference_now, torque, wait
 from armwright.kinematics import fk
-from armwright.simulation.rows_to_recording import columns_of
 from armwright.world.arm_capsules import LinkCapsule, link_capsules
 
 if TYPE_CHECKING:
     from armwright.exploration.arm.arm_run import ArmRun
-    from armwright.simulation.session import Session
     from armwright.types import Array
 
 UNEXPLAINED_SHARE = (
@@ -149,7 +145,6 @@ BRAKE_SECONDS = 0.06  # [s] to a stop: the braking distance (8 mm at 0.25 m/s) p
 LISTEN = 2.0 * BRAKE_SECONDS  # [s] after the alarm in which the torque may still grow: the observer lags by 10 ms
 HALFWAY = 0.3  # of the loudest torque, by which an earlier one may miss half of it to tell how a contact grew
 LISTEN_SECONDS = 0.004  # [s] between looks: two ticks of 500 Hz, less than the observer's lag
-LOOK_BACK = 1.0  # [s] before an alarm in which the truth about a contact is looked for: longer than any delay
 SAME_FELT_DISTANCE = 0.01  # [m] within which a place is one that was felt before
 
 
@@ -162,6 +157,7 @@ class FeltContact(NamedTuple):
         level: felt torque before the contact (n,), zero where that is not known [N m].
         tau: its change since then [N m].
         places: that explain the change.
+        desired: where the tool should have been at the alarm (3,) [m].
     """
 
     time: float
@@ -170,47 +166,28 @@ class FeltContact(NamedTuple):
     level: Array
     tau: Array
     places: ContactPlaces
-
-
-def recent(session: Session, seconds: float) -> Array:
-    """Return the external joint torque (T, n) felt in the last `seconds` [N m]; fewer rows if less was recorded."""
-    since = session.log.count - round(seconds / session.parts.period)
-    rows, given = session.log.rows(max(since, session.log.first)), session.log.given(max(since, session.log.first))
-    return np.array(columns_of(session, rows, given)["tau_ext"][0][0])
-
-
-def brake(session: Session) -> Array:
-    """Bring the reference to a stand; return its velocity (n,) until now."""
-    now = reference_now(session)
-    session.follow(glide(now, now.q + 0.5 * BRAKE_SECONDS * now.qd, np.zeros(len(now.q)), BRAKE_SECONDS))
-    return np.asarray(now.qd)
+    desired: Array
 
 
 def listen(run: ArmRun) -> FeltContact:
     """Brake to where the arm is and find the places that explain the largest change of torque felt while doing so."""
-    session, noise = run.session, run.job.noise
-    at = session.time
+    ride, noise, begun = run.ride, run.job.noise, run.ride.moment()
     # without an alarm, something has held the arm for a while: what was felt just before belongs to it
-    level = (
-        level_before(recent(session, CHANGE_WINDOW + GAP_BEFORE_ALARM), session.parts.period)
-        if alarmed(session)
-        else None
-    )
+    level = level_before(ride.torques(CHANGE_WINDOW + GAP_BEFORE_ALARM), ride.period) if begun.alarmed else None
     covariance, claim = (noise.later, False) if level is None else (noise.soon, True)
-    level = np.zeros(session.parts.n) if level is None else level
+    level = np.zeros(ride.n) if level is None else level
     size = np.sqrt(np.diag(covariance))
-    q, tau, heard = measured(session), torque(session) - level, at
-    qd, heard_before = brake(session), [tau]
-    while session.time < at + LISTEN - 0.5 * session.parts.period:
-        wait(session, max(LISTEN_SECONDS, session.parts.period))
-        now = torque(session) - level
+    first, *later = ride.listen(BRAKE_SECONDS, LISTEN, LISTEN_SECONDS)
+    q, tau, heard = first.q, first.tau_ext - level, first.time
+    heard_before = [tau]
+    for look in later:
+        now = look.tau_ext - level
         if np.linalg.norm(now / size) > np.linalg.norm(tau / size):
-            q, tau, heard = measured(session), now, session.time
+            q, tau, heard = look.q, now, look.time
             heard_before.append(tau)
     earlier = _halfway(heard_before, size)
-    return FeltContact(
-        at, heard, q, level, tau, find_places(run.map, q, tau, covariance, qd=qd, earlier=earlier, claim=claim)
-    )
+    places = find_places(run.map, q, tau, covariance, qd=begun.desired.qd, earlier=earlier, claim=claim)
+    return FeltContact(begun.time, heard, q, level, tau, places, fk(run.job.believed, begun.desired.q)[:3, 3])
 
 
 def _halfway(heard: Sequence[Array], size: Array) -> Array | None:
@@ -221,30 +198,13 @@ def _halfway(heard: Sequence[Array], size: Array) -> Array | None:
 
 
 def contact_of(run: ArmRun, felt: FeltContact) -> Contact:
-    """Return the contact as it is recorded, with what really happened."""
-    job, session, n = run.job, run.session, run.session.parts.n
-    rows = session.log.rows(run.row)[0, :, : 1 + 2 * n]
-    time = rows[:, 0]
-    rows = rows[time > felt.time - LOOK_BACK]
-    truth = contact_report(job.robot, job.world, rows[:, 1 : 1 + n], rows[:, 1 + n :])
-    began, link, shape, force, point = float("nan"), "", "", np.zeros(3), None
-    time = rows[:, 0]
-    touched = np.flatnonzero(truth.touching)
-    before = touched[time[touched] <= felt.time + 1e-9]
-    if len(before) and time[before[-1]] > felt.time - EPISODE:
-        gaps = np.flatnonzero(np.diff(time[before]) > EPISODE)
-        began = float(time[before[gaps[-1] + 1 if len(gaps) else 0]])
-        # the torque is felt through a filter, so the hardest touch until then is taken
-        span = np.flatnonzero((time[truth.step] >= began) & (time[truth.step] <= felt.heard + 1e-9))
-        main = span[int(np.argmax(np.linalg.norm(truth.force[span], axis=1)))]
-        link, shape = truth.links[truth.body[main]], truth.shapes[truth.shape[main]]
-        force, point = truth.total_force[truth.step[main]], truth.point[main]
-    desired = fk(job.believed, session.reference_at(np.array([felt.time])).q[0])[:3, 3]
-    likely = felt.places.points[0] if len(felt.places.points) else desired
+    """Return the contact as it is recorded."""
+    places = felt.places
+    likely = places.points[0] if len(places.points) else felt.desired
     cell = tuple(int(c) for c in run.grids[-1].grid.cell(likely))
     again = bool(len(run.map.points) and np.linalg.norm(run.map.points - likely, axis=1).min() < SAME_FELT_DISTANCE)
-    actual = fk(job.believed, felt.q)[:3, 3]
-    places = felt.places
+    actual = fk(run.job.believed, felt.q)[:3, 3]
+    unknown = np.full(3, np.nan)
     return Contact(
-        felt.time, began, cell, again, desired, actual, places.force, force, link, shape, felt.q, places, point
+        felt.time, np.nan, cell, again, felt.desired, actual, places.force, unknown, "", "", felt.q, places, None
     )

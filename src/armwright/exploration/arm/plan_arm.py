@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reaction of the whole arm to a contact: step back or give way, and plan a new motion around what it felt.
 
-`ArmJob` holds what does not change during a run. `plan_anew` plans from the nearest free configuration on the trail,
+`plan_anew` plans from the nearest free configuration on the trail,
 first around everything that may have been touched, then with less and less `Caution`. `arm_motion` turns a joint path
 into a spline at the pace of the arm's fastest part. `retract` gives way to the felt torque (000 eq. 5.5).
 """
@@ -9,14 +9,13 @@ into a spline at the pace of the arm's fastest part. `retract` gives way to the 
 from __future__ import annotations
 
 import time as clock
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from armwright.dynamics import mass_matrix
 from armwright.exploration.arm.touch_map import PASSED_DEPTH, RADIUS, ends_at
-from armwright.exploration.exploration_run import alarmed, hold, reference_now, wait
+from armwright.exploration.ride_steps import followed, hold, wait
 from armwright.motion import time_scaled
 from armwright.motion.scaling import velocity_factor
 from armwright.planning.joint.rrt_connect import connected
@@ -25,43 +24,13 @@ from armwright.planning.waypoints import waypoint_motion
 
 if TYPE_CHECKING:
     from armwright.exploration.arm.arm_run import ArmRun
-    from armwright.exploration.arm.rehearse_arm import TorqueNoise
     from armwright.exploration.arm.touch_map import TouchMap, Trust
     from armwright.motion import Trajectory
-    from armwright.planning.joint.joint_plan import JointPlan, JointPlanner
+    from armwright.planning.joint.joint_plan import JointPlan
     from armwright.planning.joint.whole_arm import KnownArm
     from armwright.robot.model import Robot
     from armwright.types import Array
     from armwright.world.arm_capsules import LinkCapsules
-    from armwright.world.world import World
-
-
-@dataclass(frozen=True, eq=False)
-class ArmJob:
-    """Everything about a run with the whole arm that does not change on the way; see `explore`.
-
-    Attributes:
-        robot: the plant, whose links touch the world.
-        believed: what the arm takes itself to be.
-        world: the truth, for the record only.
-        goals: configurations (m, n) that will do, the nearest first. place: tool position (3,) to be at [m].
-        planner: in joint space. quick: the same with less patience. lower, upper: bounds of its search (n,).
-        speed: pace of the arm's fastest part [m/s].
-        margin: to felt places [m]. noise: of the felt torque.
-    """
-
-    robot: Robot
-    believed: Robot
-    world: World
-    goals: Array
-    place: Array
-    planner: JointPlanner
-    quick: JointPlanner
-    lower: Array
-    upper: Array
-    speed: float
-    margin: float
-    noise: TorqueNoise
 
 
 NARROW = RADIUS / 3.0  # [m] radius about a likely place where there is little room
@@ -153,6 +122,7 @@ def _times(robot: Robot, links: LinkCapsules, rows: Array, speed: float) -> Arra
     )
 
 
+AT_END = 1e-3  # [rad, m] between where the arm is asked to be and the end of its way
 FORGET = 0.1  # [s] for the observer to forget: ten time constants of its gain of 100 /s
 RETRACT_DISTANCE = 0.05  # [m] that the arm's fastest part gives way: three times the ball about a felt place
 TAKE_OFF = 0.04  # [m] of the trail that is no longer trusted if the arm still touches there; less than `OFF`
@@ -164,10 +134,10 @@ def yielding(run: ArmRun, q: Array, tau: Array) -> Array:
     """Return the direction (n,) in which the controlled arm gives way to joint torques: K_0⁻¹ M⁻¹ tau (000 eq. 5.5).
 
     Under computed torque the arm rests at q_ref − q = −K_0⁻¹ M⁻¹ tau_ext, so this is also the offset of the reference
-    that presses back with the same torques.
+    that presses back with the same torques. Where nothing is known of K_0, only its direction tells something.
     """
-    kp: Any = run.session.parts.law.gains.get("kp", 1.0)
-    return np.asarray(np.linalg.solve(mass_matrix(run.job.believed, q), tau) / np.broadcast_to(kp, q.shape))
+    offset = run.ride.gives_way(q, tau)
+    return np.asarray(np.linalg.solve(mass_matrix(run.job.believed, q), tau)) if offset is None else offset
 
 
 def given_way(run: ArmRun, q: Array, tau: Array, distance: float = RETRACT_DISTANCE) -> Array:
@@ -184,19 +154,24 @@ def given_way(run: ArmRun, q: Array, tau: Array, distance: float = RETRACT_DISTA
     return np.clip(q + step * d, job.lower, job.upper)
 
 
-def go(run: ArmRun, rows: Array) -> None:
-    """Move from the present reference through rows (m, n), whatever is felt: the way is known."""
-    now = reference_now(run.session).q
+def go(run: ArmRun, rows: Array) -> bool:
+    """Move from the present reference through rows (m, n), whatever is felt: the way is known.
+
+    Returns:
+        Whether the arm is asked to be at its end: a reflex of the ride's own has taken it back.
+    """
+    now = run.ride.reference().q
     motion = arm_motion(run.job.believed, run.map.links, np.vstack([now, rows]), run.job.speed)
-    run.session.follow(motion)
-    left = run.budget.duration - run.session.time
+    followed(run.ride, motion)
+    left = run.until - run.ride.time
     if left > FORGET:
-        wait(run.session, min(motion.duration + FORGET, left))
+        wait(run.ride, min(motion.duration + FORGET, left))
+    return run.ride.goes_on or float(np.abs(run.ride.reference().q - rows[-1]).max()) < AT_END
 
 
-def still_touching(run: ArmRun) -> bool:
-    """Return whether the arm has not come free; if so, the end of the trail is given up."""
-    if not alarmed(run.session):
+def still_touching(run: ArmRun, there: bool = True) -> bool:
+    """Return whether the arm has not come free, or did not get `there`; if so, the end of the trail is given up."""
+    if there and not run.ride.alarmed:
         return False
     ends = ends_at(run.job.believed, run.map.links, np.array(run.trail)).reshape(len(run.trail), -1, 3)
     far = np.linalg.norm(ends - ends[-1], axis=-1).max(axis=1)
@@ -211,7 +186,7 @@ def retract(run: ArmRun, q: Array, tau: Array) -> None:
     if run.map.arm(margin=0.0).clearance(target) <= 0.0:
         return
     go(run, target[None])
-    if not alarmed(run.session):
+    if not run.ride.alarmed:
         run.trail.append(target)
 
 
@@ -286,7 +261,7 @@ def _bounds(run: ArmRun, start: Array) -> tuple[Array, Array]:
 
 def _no_way(run: ArmRun, last: tuple[KnownArm, Array] | None, blocked: bool) -> None:
     if run.contacts:
-        hold(run.session)
+        hold(run.ride)
         if len(run.trail) > 1:
             go(run, np.array(run.trail[-2::-1][:RETREAT_CONFIGURATIONS]))
     if last is None and not blocked:

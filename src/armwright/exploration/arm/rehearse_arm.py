@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from armwright.contact.isolation.torque_change import Episode, change_covariance, level_before
-from armwright.exploration.arm.felt_places import LISTEN, brake, recent
+from armwright.exploration.arm.felt_places import BRAKE_SECONDS, LISTEN, LISTEN_SECONDS
 from armwright.exploration.arm.plan_arm import arm_motion
-from armwright.exploration.exploration_run import reference_now
+from armwright.exploration.ride_steps import advance, followed
+from armwright.exploration.simulated_ride import SimulatedRide
 from armwright.exploration.touch_sensing import REHEARSED_MOTIONS, learned_from
 
 if TYPE_CHECKING:
     from armwright.contact.detectors import ThresholdFit
+    from armwright.exploration.ride import Ride
     from armwright.exploration.touch_sensing import Setup
     from armwright.motion import Trajectory
     from armwright.robot.model import Robot
@@ -88,23 +90,33 @@ def rehearsed(setup: Setup, search: RehearsedArm, least: float) -> TorqueNoise:
         search: where and how fast.
         least: standard deviation that torques are never more certain than [N m].
     """
-    robot, lower, upper = setup.robot, search.lower, search.upper
     rng = np.random.default_rng([setup.learn_seed, 9])
-    quiet, noise = setup.quiet(), int(rng.integers(2**31))
-    here = rng.uniform(lower, upper)
-    session = quiet.session(here, seed=noise, check_step=False)
+    noise = int(rng.integers(2**31))
+    session = setup.quiet().session(rng.uniform(search.lower, search.upper), seed=noise, check_step=False)
+    return rehearsed_on(SimulatedRide(session), search, least, rng)
+
+
+def rehearsed_on(ride: Ride, search: RehearsedArm, least: float, rng: np.random.Generator) -> TorqueNoise:
+    """Move an arm about where nothing is in its way, brake now and then as at an alarm, and see what it feels.
+
+    Args:
+        ride: the arm, at rest within the bounds of the search.
+        search: where and how fast.
+        least: standard deviation that torques are never more certain than [N m].
+        rng: chooses the ways.
+    """
+    here, lower, upper = ride.reference().q, search.lower, search.upper
     episodes = []
     for _ in range(BRAKES):
-        there = np.clip(here + rng.uniform(-LARGEST_JOINT_CHANGE, LARGEST_JOINT_CHANGE, robot.n), lower, upper)
+        there = np.clip(here + rng.uniform(-LARGEST_JOINT_CHANGE, LARGEST_JOINT_CHANGE, ride.n), lower, upper)
         motion = search.motion(np.stack([here, there]))
-        session.follow(motion)
-        session.run(max(SHORTEST_MOTION, rng.uniform(0.2, 0.9) * motion.duration))
-        before = recent(session, SHORTEST_MOTION)
-        brake(session)
-        session.run(LISTEN)
-        episodes.append(Episode(before, recent(session, LISTEN)))
-        here = reference_now(session).q
-    period, floor = quiet.period, least**2 * np.eye(robot.n)
+        followed(ride, motion)
+        advance(ride, max(SHORTEST_MOTION, rng.uniform(0.2, 0.9) * motion.duration))
+        before = ride.torques(SHORTEST_MOTION)
+        ride.listen(BRAKE_SECONDS, LISTEN, LISTEN_SECONDS)
+        episodes.append(Episode(before, ride.torques(LISTEN)))
+        here = ride.reference().q
+    period, floor = ride.period, least**2 * np.eye(ride.n)
     levels = np.array([level_before(episode.before, period) for episode in episodes])
     rows = np.concatenate([part for episode in episodes for part in episode])
     # any row less any level, however far apart: E (r − b)(r − b)ᵀ

@@ -20,7 +20,7 @@ from armwright.errors import InputError
 from armwright.exploration.explore_options import ControlLoop, GridTask, Sensing
 from armwright.exploration.grid.grid_worlds import Oracle, Outcomes, ask_oracles, explore_one, random_cylinders
 from armwright.packages import need
-from armwright.recording.pictures.style import COLOURS, MUTED, STYLE, save_figure
+from armwright.recording.pictures.style import COLOURS, MUTED, STYLE, blank_figure, save_figure
 from armwright.statistics import quantile
 
 if TYPE_CHECKING:
@@ -139,12 +139,9 @@ def draw_comparison(comparison: Comparison, path: str | Path | None = None) -> F
     if not comparison.outcomes:
         raise InputError("plot: the comparison has no runs")
     matplotlib = need("matplotlib", "plot", "plotting")
-    figure_type = need("matplotlib.figure", "plot", "plotting").Figure
-    canvas_type = need("matplotlib.backends.backend_agg", "plot", "plotting").FigureCanvasAgg
     labels = [outcome.label for outcome in comparison.outcomes]
     with matplotlib.rc_context(STYLE):
-        figure = figure_type(figsize=(13.5, 1.6 + 0.36 * len(labels)), layout="constrained")
-        canvas_type(figure)
+        figure = blank_figure("plotting", figsize=(13.5, 1.6 + 0.36 * len(labels)), layout="constrained")
         first, *others = figure.subplots(1, 1 + len(PANELS), sharey=True, width_ratios=[1.5, *[1.0] * len(PANELS)])
         _shares(first, comparison)
         among = comparison.common()

@@ -12,26 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.choices import REACTIONS
-from armwright.contact.monitor_makers import FORCE
 from armwright.errors import InputError
-from armwright.exploration.exploration_run import (
-    SET_OUT_SECONDS,
-    STALLED,
-    alarmed,
-    glide,
-    measured,
-    reference_now,
-    tool_force,
-    wait,
-)
-from armwright.exploration.grid.grid_run import marked, pass_on
+from armwright.exploration.exploration_run import SET_OUT_SECONDS, STALLED
+from armwright.exploration.grid.grid_run import marked, pass_on, stand_back
 from armwright.exploration.grid.held_tool import paced, path_rows
+from armwright.exploration.ride_steps import followed, glide, wait
 from armwright.motion.trajectory import Reference
 from armwright.planning import Hopfield
 
 if TYPE_CHECKING:
     from armwright.exploration.exploration_result import Contact
     from armwright.exploration.grid.grid_run import GridRun
+    from armwright.exploration.ride import ArmMeasured
     from armwright.motion import Trajectory
     from armwright.planning.grid.grid_map import GridMap
     from armwright.planning.grid.path_plan import GridPlanner, PathPlan
@@ -103,11 +95,11 @@ class Rules:
         rows = np.concatenate([run.q[None], *(row[None] for row in back), forward])
         motion, times = paced(run.held_tool, rows, run.pace, run.size)
         run.way = (rows[1 + len(back) :], times[1 + len(back) :])
-        run.back_until = run.session.time + float(times[len(back)])
+        run.back_seconds = float(times[len(back)])
         return motion
 
-    def goes_on_from(self, reference: Reference, seen: Array) -> tuple[Array, Array]:
-        """Return where the next motion begins, q and qd, after an alarm; seen: measured q and qd (2n,)."""
+    def goes_on_from(self, reference: Reference, seen: ArmMeasured) -> tuple[Array, Array]:
+        """Return where the next motion begins, q and qd, after an alarm."""
         return reference.q, reference.qd
 
     def marked_point(self, run: GridRun, desired: Array, actual: Array) -> Array:
@@ -116,7 +108,9 @@ class Rules:
 
     def mark(self, run: GridRun, known: GridMap, contact: Contact) -> GridMap:
         """Put a contact on the map."""
-        pass_on(run)
+        pass_on(run, contact.time)
+        if not run.ride.goes_on:
+            stand_back(run, contact)
         return marked(run, known, contact)
 
     def back_off(self, run: GridRun, contact: Contact) -> None:
@@ -124,12 +118,14 @@ class Rules:
 
     def heard(self, run: GridRun, event: str) -> Contact | None:
         """Return the contact behind an alarm, or behind a force that rises while stepping back; None if not new."""
-        session, tick = run.session, run.session.parts.period
+        ride, tick = run.ride, run.ride.period
         if event == "alarm":
             contact = run.place()
             if not self._bounced(run, contact):
                 return contact
-            if session.time < run.back_until - 0.5 * tick:
+            if not ride.goes_on and len(run.trail) > 1:
+                run.trail.pop()  # the way back led to the surface, and the reflex has taken the arm off it
+            if ride.time < run.back_until - 0.5 * tick:
                 return None
             # in the last tick of the way back: nothing would handle this alarm later
         if not run.stepping_back:
@@ -139,13 +135,13 @@ class Rules:
             contact = run.place()
             self._withdraw(run)
             return contact
-        if session.time >= run.back_until - 0.5 * tick:
+        if ride.time >= run.back_until - 0.5 * tick:
             run.farther_back = self._still_touching(run)
         return None
 
     def _bounced(self, run: GridRun, contact: Contact) -> bool:
         """Return whether an alarm while stepping back is the same surface still being felt."""
-        if not run.contacts or run.session.time >= run.back_until:
+        if not run.contacts or run.ride.time >= run.back_until:
             return False
         run.bounces += 1
         if run.bounces > CHATTER:
@@ -156,21 +152,21 @@ class Rules:
     def _pushes_again(self, run: GridRun) -> bool:
         """Return whether the force rises while stepping back: the alarm may still be on from the last contact.
 
-        It does if it exceeds its least value since then by more than the threshold, or rises above twice that.
+        It does if it exceeds its least value since then by more than what free motion feels, or rises above twice that.
         """
-        force = float(np.linalg.norm(tool_force(run.session)))
+        force, noticed = run.force(), run.ride.noticed_force
         run.least = min(run.least, force)
-        if force > run.least + FORCE or force > max(run.last, 2.0 * FORCE):
+        if force > run.least + noticed or force > max(run.last, 2.0 * noticed):
             return True
         run.last = force
         return False
 
     def _withdraw(self, run: GridRun) -> None:
         """Bring the reference to where the arm is, so that it pushes no more."""
-        q = measured(run.session)
+        q = run.ride.measured().q
         still = np.zeros(len(q))
-        run.session.follow(glide(Reference(run.q, still, still), q, still, WITHDRAW))
-        wait(run.session, WITHDRAW)
+        followed(run.ride, glide(Reference(run.q, still, still), q, still, WITHDRAW))
+        wait(run.ride, WITHDRAW)
         run.q, run.qd = q, still
 
     def _still_touching(self, run: GridRun) -> bool:
@@ -178,9 +174,9 @@ class Rules:
 
         An alarm that never ends hides every further contact, for only its rise stops the loop.
         """
-        if not alarmed(run.session):
+        if not run.ride.alarmed:
             return False
-        q_ref = reference_now(run.session).q
+        q_ref = run.ride.reference().q
         run.q, run.qd = q_ref, np.zeros(len(q_ref))
         run.trail.pop()
         if not run.trail:

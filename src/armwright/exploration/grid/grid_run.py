@@ -13,56 +13,63 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.exploration.exploration_result import Contact
-from armwright.exploration.exploration_run import (
-    EPISODE,
-    SETTLE,
-    ExplorationRun,
-    Progress,
-    measured,
-    measured_state,
-    reference_now,
-    tool_force,
-    wait,
-)
-from armwright.exploration.grid.held_tool import HeldTool, paced
+from armwright.exploration.exploration_run import ExplorationRun, Progress
+from armwright.exploration.grid.held_tool import paced
+from armwright.exploration.ride import Passed
+from armwright.exploration.ride_steps import SETTLE, followed, wait
 from armwright.planning.grid.map_marking import mark
 
 if TYPE_CHECKING:
-    from armwright.exploration.explore_options import Budget, GridTask
-    from armwright.exploration.grid.grid_rules import Rules
-    from armwright.exploration.surroundings import Surroundings
+    from armwright.exploration.grid.grid_job import GridJob
+    from armwright.exploration.ride import Ride
     from armwright.motion.trajectory import Reference
     from armwright.planning.grid.grid_map import GridMap
-    from armwright.planning.grid.path_plan import GridPlanner, PathPlan
-    from armwright.simulation.session import Session
+    from armwright.planning.grid.path_plan import PathPlan
     from armwright.types import Array
 
 Cell = tuple[int, ...]
 PASSED = 0.2  # cells: a waypoint this near was passed; the tool was in its cell, not next to it
+TRAIL_STEP = 0.5  # cells between measured configurations of a trail
 GRID_ROW_STRIDE = 5  # rows apart: at 50 mm/s and 500 Hz half a millimetre
 
 
-def swept(run: GridRun, grid: GridMap) -> GridMap:
-    """Return the map with what the tool passed in the present leg known to be free."""
-    n = run.session.parts.n
-    rows = run.session.log.rows(run.row)[0, ::GRID_ROW_STRIDE, 1 : 1 + n]
+def swept(run: GridRun, grid: GridMap, until: float) -> GridMap:
+    """Return the map with what the tool passed in the present leg, until an instant [s], known to be free."""
+    rows = run.trusted(until).q[::GRID_ROW_STRIDE]
     return grid.sweep(run.held_tool.place(rows)) if len(rows) else grid
 
 
-def pass_on(run: GridRun) -> None:
-    """Put the waypoints that the arm really passed before the contact on the trail."""
-    session, n = run.session, run.session.parts.n
+def pass_on(run: GridRun, until: float) -> None:
+    """Put the waypoints that the arm really passed before an instant [s] on the trail.
+
+    A ride with a reflex of its own may rest on its way, so that waypoints come later than planned: what was measured is
+    put there, as far as it is not the way back.
+    """
     rows, times = run.way
-    start = session.following[0]
-    log = session.log.rows(run.row)[0, :, : 1 + n]
+    passed = run.trusted(until)
+    if not run.ride.goes_on:
+        places = run.held_tool.place(passed.q)
+        last = run.held_tool.place(run.trail[-1])
+        for k in np.flatnonzero(passed.t > run.back_until).tolist():
+            if np.linalg.norm(places[k] - last) >= TRAIL_STEP * run.size:
+                run.trail.append(passed.q[k])
+                last = places[k]
+        return
     for row, at in zip(rows, times, strict=True):
-        k = int(np.searchsorted(log[:, 0], start + at))
+        k = int(np.searchsorted(passed.t, run.set_out_at + at))
         if (
-            k >= len(log)
-            or np.linalg.norm(run.held_tool.place(log[k, 1:]) - run.held_tool.place(row)) > PASSED * run.size
+            k >= len(passed.t)
+            or np.linalg.norm(run.held_tool.place(passed.q[k]) - run.held_tool.place(row)) > PASSED * run.size
         ):
             break
         run.trail.append(row)
+
+
+def stand_back(run: GridRun, contact: Contact) -> None:
+    """Let the trail end where a reflex has left the arm: what lies nearer to the contact is no way back."""
+    away = np.linalg.norm(run.held_tool.place(run.ride.reference().q) - contact.actual)
+    while len(run.trail) > 1 and np.linalg.norm(run.held_tool.place(run.trail[-1]) - contact.actual) < away:
+        run.trail.pop()
 
 
 def marked(run: GridRun, known: GridMap, contact: Contact) -> GridMap:
@@ -74,16 +81,16 @@ def marked(run: GridRun, known: GridMap, contact: Contact) -> GridMap:
     grid = mark(known, run.rules.marked_point(run, contact.desired, contact.actual)).map
     nothing_new = contact.again or not known.grid.inside(contact.cell)
     if nothing_new and run.careful:
-        heading = _heading(run)
+        heading = _heading(run, contact.time)
         grid = grid if heading is None else grid.with_felt(heading)
     run.careful = nothing_new and not run.careful
     return grid
 
 
-def _heading(run: GridRun) -> Cell | None:
-    """Return the next free cell on the planned way."""
+def _heading(run: GridRun, time: float) -> Cell | None:
+    """Return the next free cell on the planned way from an instant [s] on."""
     rows, times = run.way
-    ahead = rows[times > run.session.time - run.session.following[0] - 1e-9]
+    ahead = rows[times > time - run.set_out_at - 1e-9]
     blocked = run.map.blocked()
     for row in ahead:
         cell = tuple(int(c) for c in run.map.grid.cell(run.held_tool.place(row)))
@@ -101,23 +108,14 @@ ENDS = {"unreachable": "unreachable", "goal blocked": "unreachable", "start bloc
 class GridRun(ExplorationRun[Contact]):
     """The state of a run on a grid."""
 
-    def __init__(
-        self,
-        task: GridTask,
-        tool: HeldTool,
-        around: Surroundings,
-        planner: GridPlanner,
-        rules: Rules,
-        session: Session,
-        budget: Budget,
-        progress: Progress | None,
-    ) -> None:
-        """Begin at rest in the start cell of an empty or known map; the task is complete."""
-        super().__init__(session, budget, progress)
+    def __init__(self, job: GridJob, ride: Ride, progress: Progress | None = None) -> None:
+        """Begin at rest in the start cell of an empty or known map."""
+        super().__init__(ride, job.budget, progress)
+        task, tool, planner, rules = job.task, job.tool, job.planner, job.rules
         assert task.where is not None
         assert task.start is not None
         assert task.goal is not None
-        self.held_tool, self.around, self.planner, self.rules = tool, around, planner, rules
+        self.held_tool, self.planner, self.rules = tool, planner, rules
         self.links, self.pace, self.goal = task.contact == "links", task.pace, tuple(task.goal)
         self.reaction, self.patience, self.at_once = rules.reaction, rules.patience, rules.at_once
         grid = task.where.grid
@@ -126,12 +124,12 @@ class GridRun(ExplorationRun[Contact]):
         self.maps: list[GridMap] = [task.where]
         self.plans: list[PathPlan] = []
         self.cell = tuple(task.start)
-        q0 = np.array(session.state[0][: session.parts.n])
+        q0 = ride.reference().q
         self.q, self.qd = q0, np.zeros(len(q0))  # where the next motion begins
         self.trail: list[Array] = [q0]  # configurations passed, all of them free of contact
         self.way: tuple[Array, Array] = (np.array([q0]), np.zeros(1))  # configurations planned, and when
         self.careful = False  # keep to the middle of the cells: the last contact taught nothing new
-        self.back_until = 0.0  # [s] when the present step back ends
+        self.back_seconds, self.back_until = 0.0, -np.inf  # [s] of the present step back, and when it ends
         self.stepping_back, self.bounces = False, 0
         self.least, self.last = np.inf, np.inf  # [N] felt on the present way back: the least, and at the last look
         self.ways: list[float] = []  # [m] known distance to the goal at every contact that was slid from
@@ -144,7 +142,17 @@ class GridRun(ExplorationRun[Contact]):
 
     def tool(self) -> Array:
         """Return the tool's position (3,) [m]."""
-        return self.held_tool.place(measured(self.session))
+        return self.held_tool.place(self.ride.measured().q)
+
+    def force(self) -> float:
+        """Return the size of the force that the tool feels [N]."""
+        return float(np.linalg.norm(self.ride.felt().wrench[:3]))
+
+    def trusted(self, until: float) -> Passed:
+        """Return what was passed in this leg before an instant [s]; not what came so late that the arm may touch."""
+        passed = self.ride.passed(self.since)
+        keep = int(np.searchsorted(passed.t, until - self.ride.lag - 0.5 * self.ride.period))
+        return Passed(*(part[:keep] for part in passed))
 
     def set_out(self) -> float | None:
         """Plan on the map, and follow the path."""
@@ -157,13 +165,14 @@ class GridRun(ExplorationRun[Contact]):
             self._step_back(back)
             self.end(ENDS.get(plan.status, plan.status), self._no_way(plan))
             return None
+        self.back_seconds = 0.0
         try:
             motion = self.rules.motion(self, plan, back)
         except InputError as error:
             self.end("out of reach", str(error).removeprefix("explore: "))
             return None
-        self.session.follow(motion)
-        self.row = self.session.log.count
+        self.set_out_at = self.since = followed(self.ride, motion)
+        self.back_until = self.set_out_at + self.back_seconds
         self.least = np.inf
         self.last = float(np.linalg.norm(self.contacts[-1].felt)) if self.contacts else np.inf
         return motion.duration
@@ -187,13 +196,13 @@ class GridRun(ExplorationRun[Contact]):
         if back:
             rows = np.concatenate([self.q[None], *(row[None] for row in back)])
             motion, _ = paced(self.held_tool, rows, self.pace, self.size)
-            self.session.follow(motion)
-            wait(self.session, motion.duration + SETTLE)
+            followed(self.ride, motion)
+            wait(self.ride, motion.duration + SETTLE)
 
     def look(self) -> float:
         """Return the time to the next look [s]: shorter while stepping back."""
-        back = self.back_until - self.session.time
-        self.stepping_back = back > 0.5 * self.session.parts.period
+        back = self.back_until - self.ride.time
+        self.stepping_back = back > 0.5 * self.ride.period
         return min(back, WATCH) if self.stepping_back else np.inf
 
     def heard(self, event: str) -> Contact | None:
@@ -202,7 +211,7 @@ class GridRun(ExplorationRun[Contact]):
 
     def leave(self) -> None:
         """Put what was passed on the trail; the rest of the way is given up."""
-        pass_on(self)
+        pass_on(self, self.ride.time)
         self.way = (self.way[0][:0], self.way[1][:0])
 
     def come_back(self, there: Reference) -> None:
@@ -222,34 +231,27 @@ class GridRun(ExplorationRun[Contact]):
 
     def _stand(self) -> None:
         """Let the next motion begin where the arm was asked to be, at rest."""
-        q = reference_now(self.session).q
-        self.q, self.qd, self.back_until = q, np.zeros(len(q)), 0.0
+        q = self.ride.reference().q
+        self.q, self.qd, self.back_until = q, np.zeros(len(q)), -np.inf
 
     def place(self) -> Contact:
-        """Return what an alarm says, with the truth added."""
-        session, n = self.session, self.session.parts.n
-        reference, seen = reference_now(session), measured_state(session)
-        self.q, self.qd = self.rules.goes_on_from(reference, seen)
-        desired, actual = self.held_tool.place(reference.q), self.held_tool.place(seen[:n])
-        rows, state = session.log.rows(self.row)[0, :, : 1 + 2 * n], session.state[0]
-        truth = self.around.truth(
-            np.vstack([rows[:, 1 : 1 + n], state[:n]]), np.vstack([rows[:, 1 + n :], state[n : 2 * n]])
-        )
-        time = np.append(rows[:, 0], session.time)
-        touched = np.flatnonzero(np.abs(truth.force).max(axis=1) > 0.0)
-        began, link, shape = float("nan"), "", ""
-        if len(touched) and time[touched[-1]] >= session.time - EPISODE:  # otherwise the arm let go of it long ago
-            gaps = np.flatnonzero(np.diff(time[touched]) > EPISODE)
-            began = float(time[touched[gaps[-1] + 1 if len(gaps) else 0]])
-            link, shape = truth.touching[touched[-1]] or ("", "")
+        """Return what an alarm says."""
+        at = self.ride.moment()
+        self.q, self.qd = self.rules.goes_on_from(self.ride.reference(), self.ride.measured())
+        desired, actual = self.held_tool.place(at.desired.q), self.held_tool.place(at.measured.q)
         spot = mark(self.map, self.rules.marked_point(self, desired, actual))
-        felt = tool_force(session)
-        return Contact(session.time, began, spot.cell, spot.again, desired, actual, felt, truth.force[-1], link, shape)
+        return Contact(
+            at.time, float("nan"), spot.cell, spot.again, desired, actual, at.felt.wrench[:3], np.full(3, np.nan)
+        )
 
     def record(self, felt: Contact) -> Contact:
         """Return the contact itself."""
         self.bounces = 0
         return felt
+
+    def loudest(self, felt: Contact) -> float:
+        """Return the alarm's instant."""
+        return felt.time
 
     def loudness(self, felt: Contact) -> str:
         """Return the force on the tool, as text."""
@@ -257,12 +259,12 @@ class GridRun(ExplorationRun[Contact]):
 
     def mark(self, felt: Contact) -> None:
         """Mark a cell, by the rules; what was passed before counts as free."""
-        known = swept(self, self.map)
+        known = swept(self, self.map, felt.time)
         self.maps.append(self.rules.mark(self, known, felt))
 
     def arrive(self) -> None:
         """Mark what was passed as free."""
-        self.maps[-1] = swept(self, self.map)
+        self.maps[-1] = swept(self, self.map, self.ride.time)
 
     def back_off(self, felt: Contact) -> None:
         """Step back, by the rules."""

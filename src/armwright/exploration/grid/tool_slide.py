@@ -35,17 +35,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.contact.monitor_makers import FORCE as ALARM
-from armwright.dynamics import mass_matrix
 from armwright.errors import InputError
-from armwright.exploration.exploration_run import (
-    DIRECTION_SMOOTHING,
-    SLIDE_PATIENCE,
-    SLIDE_STEP,
-    glide,
-    measured,
-    tool_force,
-    wait,
-)
+from armwright.exploration.exploration_run import DIRECTION_SMOOTHING, SLIDE_PATIENCE, SLIDE_STEP
+from armwright.exploration.ride_steps import followed, glide, wait
 from armwright.kinematics import jacobian
 from armwright.motion.trajectory import Reference
 
@@ -98,11 +90,9 @@ TOOL_COMPLIANCE = (
 
 def compliance(run: GridRun, q: Array, n: Array) -> float:
     """Return c_n [m/N] of the controlled tool along the unit vector n at q; `TOOL_COMPLIANCE` if the law has no K_0."""
-    kp = run.session.parts.law.gains.get("kp")
-    if kp is None:
-        return TOOL_COMPLIANCE
     J = jacobian(run.held_tool.robot, q)[:3]
-    return float(n @ J @ (np.linalg.solve(mass_matrix(run.session.robot, q), J.T @ n) / np.broadcast_to(kp, (len(q),))))
+    yielding = run.ride.gives_way(q, J.T @ n)
+    return TOOL_COMPLIANCE if yielding is None else float(n @ J @ yielding)
 
 
 def slide(run: GridRun, contact: Contact) -> None:
@@ -113,8 +103,8 @@ def slide(run: GridRun, contact: Contact) -> None:
     if n is None:
         return
     state = _Slide(run, contact, n, flat)
-    until = min(run.session.time + TOOL_SLIDE_SECONDS, run.budget.duration - STEP)
-    while run.session.time < until:
+    until = min(run.ride.time + TOOL_SLIDE_SECONDS, run.until - STEP)
+    while run.ride.time < until:
         tangent = state.tangent()
         if tangent is None or not state.move(tangent) or not state.feel():
             break
@@ -151,14 +141,14 @@ class _Slide:
         self.soft = compliance(run, self.q, n)
         self.held, self.lost = max(float(n @ self.felt), FIRM), 0
         self.left_at = self.passed = self.first = self.point
-        self.best, self.since, self.farthest = np.inf, run.session.time, 0.0
+        self.best, self.since, self.farthest = np.inf, run.ride.time, 0.0
         self.follow, self.along = _no_nearer(run, self.point), None  # to the surface's end, in the direction begun
         self.known = 0.0  # [m] since the map last grew
         self.faces: list[tuple[Array, Array]] = []  # points of surfaces that the tool moved along, and their normals
 
     def tangent(self) -> Array | None:
         """Return the direction (3,) to go on in; None where sliding ends."""
-        run, n, size, time = self.run, self.n, self.run.size, self.run.session.time
+        run, n, size, time = self.run, self.n, self.run.size, self.run.ride.time
         aim, left = _aim(run, self.point)
         if aim is None:
             return None  # no way from here: step back and let the planner say so
@@ -205,7 +195,7 @@ class _Slide:
 
     def move(self, tangent: Array) -> bool:
         """Move the desired position on by a step; False where it must not or cannot."""
-        run, session, target = self.run, self.run.session, self._target(tangent)
+        run, target = self.run, self._target(tangent)
         if not all(_allowed(run, p) for p in (self.point, target, target + self.depth * self.n)):
             self._turn()
             return False  # along a surface the tool would leave the map's bounds
@@ -215,8 +205,8 @@ class _Slide:
             return False
         twist = np.concatenate([(target - self.ref) / STEP, np.zeros(3)])
         qd = np.linalg.lstsq(jacobian(run.held_tool.robot, q), twist, rcond=None)[0]
-        session.follow(glide(Reference(self.q, self.qd, 0.0 * self.qd), q, qd, STEP))
-        wait(session, STEP)
+        followed(run.ride, glide(Reference(self.q, self.qd, 0.0 * self.qd), q, qd, STEP))
+        wait(run.ride, STEP)
         run.tell()
         self.q, self.qd, self.ref = q, qd, target
         return True
@@ -225,7 +215,7 @@ class _Slide:
         """Learn normal and depth from the force, and mark the surface; False where contact is lost."""
         run, n, before = self.run, self.n, self.point
         self.point = run.tool()
-        self.felt = self.flat @ tool_force(run.session)
+        self.felt = self.flat @ run.ride.felt().wrench[:3]
         moved = self.point - before
         self.known += float(np.linalg.norm(moved))
         press = float(n @ self.felt)
@@ -250,11 +240,11 @@ class _Slide:
 
     def let_go(self) -> None:
         """Bring the reference to rest where the tool is: it presses no more, and the next motion begins smoothly."""
-        run, session = self.run, self.run.session
-        seconds = max(min(LET_GO, run.budget.duration - session.time), STEP)
-        q, still = measured(session), np.zeros(len(self.q))
-        session.follow(glide(Reference(self.q, self.qd, still), q, still, seconds))
-        wait(session, seconds)
+        run, ride = self.run, self.run.ride
+        seconds = max(min(LET_GO, run.until - ride.time), STEP)
+        q, still = ride.measured().q, np.zeros(len(self.q))
+        followed(ride, glide(Reference(self.q, self.qd, still), q, still, seconds))
+        wait(ride, seconds)
         run.q, run.qd, self.point = q, still, run.tool()
 
     def _drag(self, moved: Array) -> Array:

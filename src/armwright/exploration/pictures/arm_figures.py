@@ -196,7 +196,9 @@ def maps(run: ArmExploration, figure: Figure, width: float) -> None:
         if contact.true_point is not None:
             at = seen(np.asarray(contact.true_point)[None], view, turn)[0]
             axes.scatter(*at, s=26, marker="x", color="black", linewidths=1.1, zorder=8)
-        axes.set_title(f"{k + 1}: {contact.link or 'nothing'}, {contact.time:.1f} s", fontsize=7, loc="left", pad=2)
+        axes.set_title(
+            f"{k + 1}: {contact.link or contact.touched}, {contact.time:.1f} s", fontsize=7, loc="left", pad=2
+        )
     for axes in grid.flat[len(chosen) :]:
         axes.set_axis_off()
 
@@ -222,14 +224,16 @@ def forces(run: ArmExploration, figure: Figure, width: float) -> None:
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[1.6, 1.0])
     time = run.recording.time
     for name, label, colour in (("force", "actual", COLOURS[0]), ("force_felt", "felt", COLOURS[1])):
+        if name not in run.recording:
+            continue
         upper.plot(time, np.linalg.norm(run.recording[name], axis=1), color=colour, linewidth=0.9, label=label)
-    tops = np.linalg.norm(run.recording["force"], axis=1)
+    tops = np.linalg.norm(run.recording["force" if run.truth_known else "force_felt"], axis=1)
     top = max(float(np.percentile(tops, 99.98)), 1.0)
     for k, contact in enumerate(run.contacts):
         upper.axvline(contact.time, color=MUTED, linewidth=0.6, linestyle=(0, (1, 2)), zorder=0.5)
         if len(run.contacts) <= 12:
             upper.annotate(
-                contact.link or "nothing",
+                contact.link or contact.touched,
                 (contact.time, top * (1.12 - 0.11 * (k % 3))),
                 fontsize=6,
                 rotation=0,
@@ -241,7 +245,8 @@ def forces(run: ArmExploration, figure: Figure, width: float) -> None:
     upper.set_ylim(-0.02 * top, 1.15 * top)
     upper.set_ylabel(r"$\|F\|$ [N]")
     upper.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.6)
-    lower.plot(time, np.minimum(run.recording["level"].reshape(-1), 1e3), color=COLOURS[2], linewidth=0.8)
+    if "level" in run.recording:
+        lower.plot(time, np.minimum(run.recording["level"].reshape(-1), 1e3), color=COLOURS[2], linewidth=0.8)
     lower.axhline(1.0, color=LIMIT, linewidth=0.9, linestyle=(0, (5, 3)))
     lower.set_yscale("symlog", linthresh=1.0)
     lower.set_ylim(bottom=0.0)

@@ -104,7 +104,7 @@ def draw(
     figure.text(0.03, 0.94, f"{robot.name} · {run.settings.get('world', '')}", fontsize=11, weight="bold")
     shown, marks = -1, np.array([contact.time for contact in run.contacts])
     tool = plan.flat(recording["tool"])
-    force = np.linalg.norm(recording["force"], axis=1)
+    force = np.linalg.norm(recording["force" if run.truth_known else "force_felt"], axis=1)
     for k, t in enumerate(times):
         index = int(np.searchsorted(marks, t, "right"))
         until = int(np.searchsorted(recording.time, t, "right"))
@@ -123,7 +123,7 @@ def draw(
         line.set_data(tool[:until, 0], tool[:until, 1])
         dot.set_data(tool[max(0, until - 1) : until, 0], tool[max(0, until - 1) : until, 1])
         texts[0].set_text(f"t = {t:5.1f} s   contacts {index}")
-        texts[1].set_text(f"contact force {force[max(0, until - 1)]:5.1f} N")
+        texts[1].set_text(f"{'contact' if run.truth_known else 'felt'} force {force[max(0, until - 1)]:5.1f} N")
         canvas.draw()
         yield np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
 

@@ -43,7 +43,7 @@ def exploration_stage(run: Exploration, title: str = "") -> ReplayStage | None:
     plots += [curves(recording, name, words) for name, words in _JOINTS if name in recording]
     return replace(
         stage_of(recording, () if run.world is None else run.world.shapes, title=title),
-        events=tuple(RecordedEvent(c.time, _words(k, c.link)) for k, c in enumerate(run.contacts)),
+        events=tuple(RecordedEvent(c.time, _words(k, c)) for k, c in enumerate(run.contacts)),
         plots=tuple(plots),
         arrows=_arrows(run) if joints else stage_of(recording).arrows,
         map=_places(run) if isinstance(run, ArmExploration) else _cells(run),
@@ -54,13 +54,15 @@ def exploration_stage(run: Exploration, title: str = "") -> ReplayStage | None:
 _JOINTS = (("error", "joint errors"), ("tau_ext", "external torque, felt"), ("q", "joint positions"))
 
 
-def _words(k: int, link: str) -> str:
-    return f"contact {k + 1}: {link or 'false alarm'}"
+def _words(k: int, contact: Contact) -> str:
+    told = contact.link or ("false alarm" if contact.touched == "nothing" else "")
+    return f"contact {k + 1}" + (f": {told}" if told else "")
 
 
 def _forces(run: Exploration) -> Curves:
-    pair = [np.linalg.norm(run.recording[name], axis=1) for name in ("force", "force_felt")]
-    return Curves("contact force", "N", ("true", "felt"), np.stack(pair, axis=1), ("true", "felt"))
+    names = {"force": "true", "force_felt": "felt"} if run.truth_known else {"force_felt": "felt"}
+    sizes = [np.linalg.norm(run.recording[name], axis=1) for name in names]
+    return Curves("contact force", "N", tuple(names.values()), np.stack(sizes, axis=1), tuple(names.values()))
 
 
 def _cells(run: Exploration) -> Growing:
@@ -117,6 +119,8 @@ def _arrows(run: Exploration) -> tuple[Arrows, ...]:
         ("force", "true force", "true", true),
         ("force_felt", "felt force", "felt", felt),
     ):
+        if name not in run.recording:
+            continue
         placed = np.isfinite(origin).all(axis=1)
         values = np.where(placed[:, None], run.recording[name], 0.0)
         out.append(Arrows(words, values, colour, np.nan_to_num(origin)))
@@ -169,7 +173,7 @@ def exploration_report(
         titles = {
             "path": "The way",
             "maps": "The map grows",
-            **({"clearance": "Clearance"} if joints else {}),
+            **({"clearance": "Clearance"} if "clearance" in run.recording else {}),
             "forces": "Forces",
             "zoom": "One contact",
             "errors": "Joint errors",
@@ -249,9 +253,9 @@ def contact_table(run: Exploration) -> tuple[tuple[str, ...], list[tuple[str, ..
                 f"{c.time:.3f}",
                 f"{1e3 * c.delay:.0f}" if known else "–",
                 f"{felt:.1f}",
-                f"{true:.1f}",
+                f"{true:.1f}" if np.isfinite(true) else "–",
                 angle,
-                f"{c.link} – {c.shape}" if c.link else "nothing: false alarm",
+                "nothing: false alarm" if c.touched == "nothing" else c.touched,
             )
         )
     return heads, rows
@@ -275,8 +279,11 @@ def _cards(m: dict[str, Any]) -> list[tuple[str, str]]:
         ("arrival", f"{m['arrival_s']:.1f} s" if m["reached"] else "–"),
         ("contacts", str(m["contacts"])),
         ("median delay", delay),
-        ("largest force", f"{m['largest_force_n']:.1f} N"),
-        ("impulse", f"{m['impulse_ns']:.3g} N·s"),
+        *(
+            [("largest force", f"{m['largest_force_n']:.1f} N"), ("impulse", f"{m['impulse_ns']:.3g} N·s")]
+            if np.isfinite(m["largest_force_n"])
+            else [("largest force felt", f"{m['largest_felt_n']:.1f} N")]
+        ),
         ("way of the tool", f"{m['tool_path_m']:.2f} m"),
-        ("false alarms", str(m["false_alarms"])),
+        *([("false alarms", str(m["false_alarms"]))] if np.isfinite(m["false_alarms"]) else []),
     ]

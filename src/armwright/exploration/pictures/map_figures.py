@@ -18,7 +18,7 @@ from armwright.exploration.arm.arm_result import ArmExploration
 from armwright.exploration.pictures.arm_figures import MAKERS as JOINT_MAKERS
 from armwright.graph import compile_function
 from armwright.packages import need
-from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, compact_png, save_figure
+from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, blank_figure, compact_png, save_figure
 from armwright.world.shape_distance import signed_distance
 from armwright.world.shapes import HalfSpace, Mesh
 
@@ -166,11 +166,8 @@ def draw(run: Exploration, what: str = "path", path: str | Path | None = None, *
     if not len(run.recording):
         raise InputError("plot: the run was interrupted before anything was recorded")
     matplotlib = need("matplotlib", "plot", "plotting")
-    figure_type = need("matplotlib.figure", "plot", "plotting").Figure
-    canvas_type = need("matplotlib.backends.backend_agg", "plot", "plotting").FigureCanvasAgg
     with matplotlib.rc_context(STYLE):
-        figure = figure_type(layout="constrained")
-        canvas_type(figure)
+        figure = blank_figure("plotting", layout="constrained")
         makers[what](run, figure, width)
         figure.draw_without_rendering()
         if path is not None:
@@ -277,21 +274,22 @@ def _maps(run: Exploration, figure: Figure, width: float) -> None:
 
 
 def _forces(run: Exploration, figure: Figure, width: float) -> None:
-    time, true, felt = run.recording.time, run.recording["force"], run.recording["force_felt"]
+    time, felt = run.recording.time, run.recording["force_felt"]
+    true = run.recording["force"] if run.truth_known else np.full(felt.shape, np.nan)
     figure.set_size_inches(width, 0.78 * width)
     grid = figure.subplots(4, 1, sharex=True)
     series = [(f"$F_{axis}$", true[:, i], felt[:, i]) for i, axis in enumerate("xyz")]
     series.append((r"$\|F\|$", np.linalg.norm(true, axis=1), np.linalg.norm(felt, axis=1)))
     limit = _threshold(run)
     for axes, (label, a, b) in zip(grid, series, strict=True):
-        axes.plot(time, a, color=ACTUAL, linewidth=0.8, label="actual")
+        if run.truth_known:
+            axes.plot(time, a, color=ACTUAL, linewidth=0.8, label="actual")
         axes.plot(time, b, color=ESTIMATED, linewidth=0.9, label="estimated")
         for contact in run.contacts:
             axes.axvline(contact.time, color=MUTED, linewidth=0.6, linestyle=(0, (1, 2)), zorder=0.5)
         axes.set_ylabel(f"{label} [N]")
-        both = np.concatenate(
-            [np.clip(a, *np.percentile(a, [0.02, 99.98])), b]
-        )  # a single spike does not squeeze the rest
+        # a single spike does not squeeze the rest
+        both = np.concatenate([np.clip(a, *np.percentile(a, [0.02, 99.98])), b]) if run.truth_known else b
         low, high = min(float(both.min()), -0.5), max(float(both.max()), 0.5)
         low = 0.0 if label.startswith(r"$\|") else low
         axes.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
