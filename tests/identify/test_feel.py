@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.contact.monitor_run import MonitorStream, run_monitors
+from armwright.contact.monitor_run import run_monitors
 from armwright.contact.observers import geared_momentum_observer
 from armwright.errors import InputError
 from armwright.identify import (
@@ -27,11 +27,13 @@ from armwright.identify import (
     save_model,
     with_bands,
 )
-from armwright.identify.external_torque import Evenly, direct_residuals
+from armwright.identify.even_ticks import Evenly
+from armwright.identify.external_torque import direct_residuals
 from armwright.identify.feeling import Feeler
 from armwright.identify.felt_contacts import contacts_of, wrench_at
 from armwright.identify.felt_report import felt_report, felt_stage
 from armwright.identify.gear_friction import hysteresis
+from armwright.simulation.monitor_stream import MonitorStream
 from support.simulated_logs import gear_friction, sheet_of, simulated_log, true_arm
 
 GAINS = np.full(6, 11.0)
@@ -239,11 +241,55 @@ def test_a_push_on_the_tool_is_read_as_a_wrench_and_near_a_singularity_the_lost_
 def test_even_ticks_refuse_time_that_does_not_rise():
     with pytest.raises(InputError, match="rise"):
         Evenly(100.0).push(np.array([0.0, 0.0]), np.ones((2, 1)))
+
+
+def samples_of(log):
+    return list(zip(log.t.tolist(), log.q, log.qd, log.current, strict=True))
+
+
+def felt_of(samples):
     feeler = Feeler(model())
+    ticks = [tick for sample in samples for tick in feeler.take(*sample)]
+    return np.array([tick.t for tick in ticks]), np.array([tick.of("wrench") for tick in ticks]), feeler.counts
+
+
+def test_one_sample_at_a_time_is_the_whole_log_bit_for_bit():
     log = pushed()
-    feeler.push(log.t[:5], log.q[:5], log.qd[:5], log.current[:5])
-    with pytest.raises(InputError, match="rise"):
-        feeler.push(log.t[:5], log.q[:5], log.qd[:5], log.current[:5])
+    uneven = log.rows(np.sort(np.random.default_rng(0).choice(len(log), 1500, replace=False)))
+    whole = feel(model(), uneven, isolate=False).ticks
+    feeler = Feeler(model())
+    ticks = [tick for sample in samples_of(uneven) for tick in feeler.take(*sample)]
+    assert [tick.t for tick in ticks] == whole.t.tolist()
+    for name in ("tau_ext", "band", "level", "resting", "wrench", "half", "covariance", "seen"):
+        expected = getattr(whole, name)
+        assert np.array_equal(np.array([t.of(name) for t in ticks]).reshape(expected.shape), expected), name
+    assert [tick.alarm for tick in ticks] == whole.alarm.tolist()
+
+
+def test_what_wires_do_is_counted_and_changes_nothing_else():
+    clean = samples_of(pushed())[:900]
+    t, wrench, _ = felt_of(clean)
+    dirty = list(clean)
+    dirty.insert(700, (clean[699][0], *clean[500][1:]))  # a stamp that was seen
+    dirty.insert(500, clean[400])  # reordered
+    dirty.insert(300, (float("nan"), *clean[300][1:]))
+    dirty.insert(200, (clean[200][0], clean[200][1] * np.nan, *clean[200][2:]))
+    again, same, counts = felt_of(dirty)
+    assert np.array_equal(t, again) and np.array_equal(wrench, same)
+    assert counts == {"start": 1, "cycle": 899, "repeated": 1, "old": 1, "not finite": 2}
+    feeler = Feeler(model())
+    columns = [np.array(column) for column in zip(*dirty, strict=True)]
+    assert np.array_equal(feeler.push(*columns).wrench, wrench) and feeler.counts == counts
+
+
+def test_a_clock_that_begins_anew_is_another_stream_that_feels_what_it_would_alone():
+    some = samples_of(pushed())[:600]
+    t, wrench, _ = felt_of(some)
+    _, twice, counts = felt_of([(a + 1000.0, *rest) for a, *rest in some] + some)
+    assert counts["restart"] == 1 and np.array_equal(twice[-len(t) :], wrench)
+    feeler = Feeler(model())
+    feeler.push(*(np.array(column) for column in zip(*[(a + 1000.0, *rest) for a, *rest in some], strict=True)))
+    assert np.array_equal(feeler.push(*(np.array(column) for column in zip(*some, strict=True))).wrench, wrench)
 
 
 def test_a_pause_in_the_log_is_no_contact_and_none_is_lost_behind_it():

@@ -23,8 +23,9 @@ from armwright.identify import (
     residuals,
     with_bands,
 )
+from armwright.identify.day_scatter import BASE_DAY_FACTOR, GAIN_DOUBT
 from armwright.identify.doubted_log import load_over_time, log_unspanned
-from armwright.identify.drive_gains import gains_from_targets
+from armwright.identify.target_gains import gains_from_targets
 from support.places import NO_REAL_ARM, REAL_ARM
 
 pytestmark = pytest.mark.skipif(not REAL_ARM.exists(), reason=NO_REAL_ARM)
@@ -61,15 +62,18 @@ def test_currents_of_logs_that_were_not_fitted(test, bars):
 
 
 def test_the_controllers_gains_are_in_the_logs():
-    found = gains_from_targets([log(name) for name in (HARM, LOADED, POINTS)])
-    assert found.seen == (False, True, True, True, True, False)
-    np.testing.assert_allclose(found.values, CONTROLLER, rtol=2e-3)
+    found = gains_from_targets([log(name) for name in (HARM, LOADED, TWELVE, POINTS)])
+    assert found.how[1:5] == ("rest",) * 4 and found.how[0] == "motion"
+    np.testing.assert_allclose(found.values[1:5], CONTROLLER[1:5], rtol=2e-3)
+    assert (np.abs(found.values - CONTROLLER) < 2.0 * found.deviation + 1e-3 * CONTROLLER).all()
 
 
-def test_one_log_at_one_posture_tells_its_gains():
-    found = gains_from_targets([log(TWELVE)])
-    assert found.seen == (False, True, True, True, True, False)
-    np.testing.assert_allclose(found.values, CONTROLLER, rtol=2e-3)
+@pytest.mark.parametrize("name", [HARM, TWELVE, POINTS])
+def test_one_log_tells_its_gains_within_their_intervals(name):
+    found = gains_from_targets([log(name)])
+    known = np.array(found.seen)
+    assert known[1:5].all()
+    assert (np.abs(found.values - CONTROLLER) < 2.0 * found.deviation + 1e-3 * CONTROLLER)[known].all()
 
 
 def test_the_load_is_found_where_nobody_mentioned_it():
@@ -89,7 +93,11 @@ def test_gains_with_the_load_agree_with_the_controllers():
 def test_the_load_is_weighed_by_a_model_that_never_saw_it():
     found = payload(fit(log(HARM), arm(), gains=Known(CONTROLLER)), log(LOADED))
     assert abs(found.mass.value / 2.805 - 1.0) < 0.03
-    assert 0.0 < found.mass.deviation < 0.05
+    # The deviation is that of other days: 2 % of the mass, for gains that no known load has shown, and 1.6 times the
+    # scatter within the log, which is below 0.02 kg (it is 0.011).
+    gains = GAIN_DOUBT * found.mass.value
+    assert gains < found.mass.deviation < np.hypot(gains, BASE_DAY_FACTOR * 0.02)
+    assert abs(found.mass.value - 2.805) < 2.0 * found.mass.deviation
 
 
 @cache
@@ -129,7 +137,8 @@ def test_four_pushes_and_no_more():
     assert len(found.contacts) == 4
     # the second was on the wrist; the last two load the first two joints only
     assert found.contacts[1].link in ("wrist_2_link", "wrist_3_link")
-    assert [c.link for c in found.contacts[2:]] == ["upper_arm_link"] * 2
+    assert found.contacts[2].link in ("upper_arm_link", None)  # at rest friction could hide most of it
+    assert found.contacts[3].link == "upper_arm_link"
     assert all(c.wrench is None for c in found.contacts[2:])
 
 

@@ -23,13 +23,16 @@ from armwright.identify.feeling import FeltLog, feel, feel_stream
 from armwright.identify.felt_contacts import FoundContact
 from armwright.identify.filtered_log import even_samples
 from armwright.identify.force_observability import ForceObservability, force_observability
+from armwright.identify.foreign_logs.column_mapping import Columns, read_mapping
 from armwright.identify.friction_over_time import FrictionOverTime, friction_over_time
+from armwright.identify.friction_update import update_friction
 from armwright.identify.identified import Bands, Estimate, Identified, Load, PayloadEstimate
 from armwright.identify.instrumental import cross_check
-from armwright.identify.log_reader import Columns, read_log
+from armwright.identify.log_reader import explain_log, read_log
 from armwright.identify.model_file import load_model, save_model
 from armwright.identify.model_fit import fit, refit_friction
 from armwright.identify.payloads import payload
+from armwright.identify.plain_friction import plain_friction
 from armwright.identify.position_friction import PositionFriction
 from armwright.identify.position_selection import fit_position_friction
 from armwright.identify.validation import Prediction, predict_currents, validate
@@ -58,6 +61,7 @@ __all__ = [
     "direct_residuals",
     "even_samples",
     "excite",
+    "explain_log",
     "feel",
     "feel_stream",
     "fit",
@@ -68,12 +72,15 @@ __all__ = [
     "learn_bands",
     "load_model",
     "payload",
+    "plain_friction",
     "predict_currents",
     "read_log",
+    "read_mapping",
     "refit_friction",
     "residuals",
     "save_model",
     "tool_wrenches",
+    "update_friction",
     "validate",
     "with_bands",
 ]
@@ -97,7 +104,7 @@ __getattr__ = former_names(
         "ToolWrench": "identify.felt_contacts.ToolWrench",
         "Wrenches": "identify.external_torque.Wrenches",
         "check_accelerometer": "identify.imu_check.check_accelerometer",
-        "gains_from_targets": "identify.drive_gains.gains_from_targets",
+        "gains_from_targets": "identify.target_gains.gains_from_targets",
         "held_out": "identify.validation.held_out",
         "pd_gains": "identify.controller_gains.pd_gains",
         "repeat_floor": "identify.validation.repeat_floor",

@@ -1,31 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Physically consistent bodies: the fit's base parameters on bodies whose pseudo-inertias are positive definite.
+"""Bodies that can exist: how far rigid parameters are from those of a description, and the derivatives of that.
 
-Least squares leaves most combinations open and knows no physics. Here the bodies are chosen to explain the currents
-almost as well, and otherwise to resemble the description:
-
-    minimise ½ (Bπ − β̂)ᵀ S (Bπ − β̂) + λN Σ_i [tr(P_i⁰⁻¹ P_i) − log det(P_i⁰⁻¹ P_i) − 4]
+    Σ_i [tr(P_i⁰⁻¹ P_i) − log det(P_i⁰⁻¹ P_i) − 4]
 
 P is the pseudo-inertia of a body, P⁰ that of the description; the bracket is 0 where they agree, infinite where P stops
 being positive definite, and does not depend on frames (Lee, Wensing and Park 2020). A rotor is a body of one parameter.
-Newton's method solves it, with steps halved until every P is positive definite.
+A fit that adds this to its residual (`bounded_fit`) finds bodies that explain the currents and otherwise resemble the
+description.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from armwright.errors import ArmwrightError, InputError
+from armwright.errors import InputError
 
 if TYPE_CHECKING:
     from armwright.types import Array
 
-MOST_NEWTON_STEPS = 60
-OBJECTIVE_DECREASE = 1e-9
-"""Decrease of the objective, relative to N, at which Newton stops."""
 LEAST_SIZE = 0.01
 """[m] A point mass in the description is taken for a ball of this radius of gyration."""
 
@@ -48,92 +42,65 @@ def pseudo_inertia(p: Array) -> Array:
 _UNITS = pseudo_inertia(np.eye(10))
 
 
-@dataclass(frozen=True, eq=False)
-class Consistent:
-    """Result of `consistent_parameters`.
+LEAST_PRIOR = 1e-9
+"""Smallest weight of the description: without it masses run away."""
+
+
+def check_prior(prior: float) -> None:
+    """Refuse a weight without which masses run away."""
+    if not (np.isfinite(prior) and prior >= LEAST_PRIOR):
+        raise InputError(f"fit: prior must be ≥ {LEAST_PRIOR:g} (without it masses run away), got {prior}")
+
+
+class PriorBodies:
+    """The bodies and rotors of a description, as the prior of a fit.
 
     Attributes:
-        parameters: (10 nb + n,) rigid parameters of bodies and rotors.
-        smallest: (nb,) smallest eigenvalue of each pseudo-inertia, relative to its trace; all > 0.
-        misfit: growth of the residual's sum of squares, relative to least squares.
-        steps: Newton steps taken.
+        start: (10 nb + n,) the description, point masses given a size and unknown rotors a guess.
     """
 
-    parameters: Array
-    smallest: Array
-    misfit: float
-    steps: int
+    def __init__(self, B: Array, beta: Array, sheet: Array, bodies: int) -> None:
+        """Take a description.
 
+        Args:
+            B: (rank, 10 nb + n) base parameters of rigid ones.
+            beta: (rank,) estimate from which unknown rotors are guessed.
+            sheet: (10 nb + n,) description: 10 per body, then the rotors; rotors of 0 are unknown.
+            bodies: nb.
+        """
+        self.start = _plausible(B, beta, sheet, bodies)
+        self._split = 10 * bodies
+        self._inverse = np.linalg.inv(self._pseudo(self.start))
+        self._rotors = 1.0 / self.start[self._split :]
 
-def consistent_parameters(
-    B: Array, beta: Array, S: Array, rows: float, sheet: Array, *, bodies: int, prior: float = 1e-3
-) -> Consistent:
-    """Find consistent rigid parameters for base parameters β̂ with information matrix S.
+    def _pseudo(self, x: Array) -> Array:
+        return pseudo_inertia(x[: self._split].reshape(-1, 10))
 
-    Args:
-        B: (rank, 10 nb + n) base parameters of rigid ones.
-        beta: (rank,) least-squares estimate.
-        S: (rank, rank) its information, friction, payloads and gains profiled out, in units of the residual.
-        rows: number N of equations.
-        sheet: (10 nb + n,) description: 10 per body, then the rotors; rotors of 0 are unknown.
-        bodies: nb.
-        prior: λ ≥ 1e-9, weight of the description.
-    """
-    if not (np.isfinite(prior) and prior >= 1e-9):
-        raise InputError(f"consistent parameters: prior must be ≥ 1e-9 (without it masses run away), got {prior}")
-    x = _plausible(B, beta, sheet, bodies)
-    P0 = np.linalg.inv(pseudo_inertia(x[: 10 * bodies].reshape(bodies, 10)))
-    r0 = 1.0 / x[10 * bodies :]
-    weight = prior * rows
-    A, b = B.T @ S @ B, B.T @ (S @ beta)
-
-    def objective(x: Array) -> float:
-        P = pseudo_inertia(x[: 10 * bodies].reshape(bodies, 10))
-        rotor = x[10 * bodies :]
+    def divergence(self, x: Array) -> float:
+        """Return the sum of the module text for rigid parameters x (10 nb + n,), without constants; ∞ outside."""
+        P, rotor = self._pseudo(x), x[self._split :]
+        if (rotor <= 0.0).any():
+            return np.inf
         try:
             L = np.linalg.cholesky(P)
         except np.linalg.LinAlgError:
             return np.inf
-        if (rotor <= 0.0).any():
-            return np.inf
-        far = np.einsum("bij,bji->", P0, P) - 2.0 * np.sum(np.log(np.diagonal(L, axis1=1, axis2=2)))
-        far += np.sum(rotor * r0 - np.log(rotor))
-        return float(0.5 * (x @ A @ x) - b @ x + weight * far)
+        far = np.einsum("bij,bji->", self._inverse, P) - 2.0 * np.sum(np.log(np.einsum("bii->bi", L)))
+        return float(far + np.sum(rotor * self._rotors - np.log(rotor)))
 
-    value, steps = objective(x), 0
-    for steps in range(1, MOST_NEWTON_STEPS + 1):  # noqa: B007 - counted
-        inverse = np.linalg.inv(pseudo_inertia(x[: 10 * bodies].reshape(bodies, 10)))
-        pull = np.einsum("bij,kji->bk", P0 - inverse, _UNITS).ravel()
-        half = np.einsum("bij,kjl->bkil", inverse, _UNITS)
-        curve = np.einsum("bkil,bmli->bkm", half, half)
-        rotor = x[10 * bodies :]
-        gradient = A @ x - b + weight * np.concatenate([pull, r0 - 1.0 / rotor])
-        H = A.copy()
-        for i in range(bodies):
-            at = slice(10 * i, 10 * i + 10)
-            H[at, at] += weight * curve[i]
-        at = slice(10 * bodies, None)
-        H[at, at] += weight * np.diag(1.0 / rotor**2)
-        scale = 1.0 / np.sqrt(np.diag(H))
-        step = -scale * np.linalg.solve(H * np.outer(scale, scale), scale * gradient)
-        length = 1.0
-        while (new := objective(x + length * step)) > value + 1e-4 * length * float(gradient @ step):
-            length *= 0.5
-            if length < 1e-10:
-                new = value
-                break
-        if length >= 1e-10:
-            x = x + length * step
-        if value - new < OBJECTIVE_DECREASE * rows:
-            break
-        value = new
-    P = pseudo_inertia(x[: 10 * bodies].reshape(bodies, 10))
-    smallest = np.linalg.eigvalsh(P)[:, 0] / np.trace(P, axis1=1, axis2=2)
-    if not (smallest > 0.0).all():  # cannot be: every step was checked
-        raise ArmwrightError("consistent parameters: a pseudo-inertia is not positive definite")
-    away = B @ x - beta
-    misfit = float(away @ S @ away) / rows
-    return Consistent(x, smallest, misfit, steps)
+    def derivatives(self, x: Array) -> tuple[Array, Array]:
+        """Return its gradient (m,) and Hessian (m, m)."""
+        inverse, rotor = np.linalg.inv(self._pseudo(x)), x[self._split :]
+        pull = np.einsum("bij,kji->bk", self._inverse - inverse, _UNITS).ravel()
+        half = (inverse[:, None] @ _UNITS[None]).reshape(len(inverse), 10, 16)
+        turned = (inverse[:, None] @ _UNITS[None]).transpose(0, 1, 3, 2).reshape(len(inverse), 10, 16)
+        blocks = half @ turned.transpose(0, 2, 1)
+        H = np.zeros((len(x), len(x)))
+        for i, block in enumerate(blocks):
+            H[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block
+        at = np.arange(self._split, len(x))
+        H[at, at] = 1.0 / rotor**2
+        return np.concatenate([pull, self._rotors - 1.0 / rotor]), H
 
 
 def _plausible(B: Array, beta: Array, sheet: Array, bodies: int) -> Array:

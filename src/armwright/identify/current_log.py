@@ -58,6 +58,8 @@ class Log:
         target_torque: (T, n) what the controller's own model asked for [N m], None if not logged.
         name: of the log, for tables.
         dropped: what was not sound in the file.
+        kind: what `current` holds: "current" [A], "torque" [N m], or "effort" where the file does not say which.
+        account: what was understood of the file, in one paragraph.
     """
 
     t: Array
@@ -68,6 +70,8 @@ class Log:
     target_torque: Array | None = None
     name: str = "log"
     dropped: tuple[Dropped, ...] = field(default=())
+    kind: str = "current"
+    account: str = ""
 
     def __post_init__(self) -> None:
         """Check shapes, order of time and finiteness."""
@@ -209,7 +213,7 @@ def sound_log(
     strange = jumps(table["time"][rows], table["q"][rows], table["qd"][rows])
     dropped += grouped(rows[strange], place, "positions jump away from the path")
     rows = rows[~strange]
-    signals = {label: values[rows] for label, values in table.items() if label != "time"}
+    signals: dict[str, Any] = {label: values[rows] for label, values in table.items() if label != "time"}
     return Log(table["time"][rows], **signals, name=name, dropped=tuple(dropped))
 
 

@@ -22,7 +22,8 @@ from armwright.contact.doubt.doubt_learning import learned_unspanned
 from armwright.contact.doubt.doubt_watch import DoubtWatch, residual_with, sample_ticks
 from armwright.contact.doubt.model_errors import Doubts
 from armwright.errors import InputError
-from armwright.identify.external_torque import LOG_OBSERVER_GAIN, OBSERVER_RATE, Evenly
+from armwright.identify.even_ticks import Evenly
+from armwright.identify.external_torque import LOG_OBSERVER_GAIN, OBSERVER_RATE
 from armwright.identify.log_checks import check_log
 
 if TYPE_CHECKING:
@@ -125,5 +126,6 @@ def log_signals(identified: Identified, log: Log) -> tuple[Array, Array, Array, 
     check_log(log, identified.robot)
     t, q, qd, current = Evenly(OBSERVER_RATE).push(log.t, log.q, log.qd, log.current)
     tau, c = identified.motor_torque(q, qd, current), identified.friction.coefficients
+    tau = tau - identified.friction.motors_without_memory(qd)
     besides = c[:, 1] * qd * np.abs(qd) + c[:, 3] * np.tanh(qd / TURNING) * np.abs(tau) + c[:, 4]
     return t - t[0], q[None], qd[None], (tau - besides)[None]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The external torque in a log, from its currents: by a momentum observer, or by the direct method of 004.
 
-`residuals` runs the momentum observer on even ticks (`Evenly`, `Ticking`), causally: a tick comes out as soon as a
-sample at or after it has come in; after a pause the monitors restart. `learn_bands` learns from logs without contact
+`residuals` runs the momentum observer on even ticks (even_ticks.py), causally: a tick comes out as soon as a sample at
+or after it has come in; after a pause the monitors restart. `learn_bands` learns from logs without contact
 how large the residual gets. `direct_residuals` takes measured minus modelled torque, offline. `tool_wrenches` turns
 either into wrenches at the tool.
 
@@ -20,13 +20,14 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.contact.detectors.friction_band import SETTLING_SECONDS, friction_band_detector
-from armwright.contact.monitor_run import MonitorStream
+from armwright.contact.felt_wrench import felt_wrench_monitor
 from armwright.contact.observers.geared_momentum import geared_momentum_observer
 from armwright.contact.wrench_estimate import tool_wrench
 from armwright.errors import InputError
 from armwright.identify.current_log import Log
+from armwright.identify.even_ticks import Ticking
 from armwright.identify.felt_contacts import WELL_SEEN
-from armwright.identify.filtered_log import GAP, even_samples
+from armwright.identify.filtered_log import even_samples
 from armwright.identify.gear_friction import TERMS
 from armwright.identify.gram_matrices import chunks
 from armwright.identify.identifiable import structure
@@ -50,73 +51,6 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 
-class Evenly:
-    """Linear interpolation between the two samples around each tick; pieces of any size give the same bits."""
-
-    def __init__(self, rate: float) -> None:
-        """Set the ticks to ``first stamp + k/rate``."""
-        if not (np.isfinite(rate) and rate > 0.0):
-            raise InputError(f"even ticks: rate must be > 0, got {rate}")
-        self.rate = float(rate)
-        self._last: tuple[Array, ...] | None = None
-        self._first = 0.0
-        self._next = 0
-
-    def push(self, t: Array, *signals: Array) -> tuple[Array, ...]:
-        """Take the next stamps (k,) and signals (k, n); return the ticks that are now known, (m,) and (m, n)."""
-        stamps = np.asarray(t, dtype=np.float64)
-        parts = [np.asarray(s, dtype=np.float64) for s in signals]
-        if not len(stamps):
-            return (np.zeros(0), *(np.zeros((0, s.shape[1])) for s in parts))
-        if self._last is None:
-            self._first = float(stamps[0])
-        else:
-            stamps = np.concatenate([self._last[0], stamps])
-            parts = [np.concatenate([old, new]) for old, new in zip(self._last[1:], parts, strict=True)]
-        steps = np.diff(stamps)
-        if not (steps > 0.0).all():
-            k = int(np.argmin(steps))
-            raise InputError(f"even ticks: stamps must rise, but {stamps[k + 1]:g} s follows {stamps[k]:g} s")
-        self._last = (stamps[-1:], *(s[-1:] for s in parts))
-        stop = int(np.floor((stamps[-1] - self._first) * self.rate)) + 2
-        ticks = self._first + np.arange(self._next, stop) / self.rate
-        ticks = ticks[ticks <= stamps[-1]]  # compared as numbers: no tick may depend on how many samples came at once
-        self._next += len(ticks)
-        if len(stamps) == 1:
-            return (ticks, *(np.repeat(s, len(ticks), axis=0) for s in parts))
-        before = np.clip(np.searchsorted(stamps, ticks, side="left") - 1, 0, len(stamps) - 2)
-        share = ((ticks - stamps[before]) / (stamps[before + 1] - stamps[before]))[:, None]
-        return (ticks, *(s[before] + share * (s[before + 1] - s[before]) for s in parts))
-
-
-class Ticking:
-    """Monitors fed with uneven samples of motion and torque; they restart after every pause longer than `GAP`."""
-
-    def __init__(self, monitors: Monitor | Sequence[Monitor], robot: Robot, rate: float) -> None:
-        """Compile the monitors for ticks at `rate` [Hz]."""
-        self._monitors = MonitorStream(monitors, robot, 1.0 / rate)
-        self._even = Evenly(rate)
-        self._last: float | None = None
-
-    def push(self, t: Array, q: Array, qd: Array, tau: Array) -> tuple[Array, Array, dict[str, Array]]:
-        """Take the next samples, t (k,) and (k, n); return the ticks (m,), q there (m, n) and the outputs by name."""
-        before = t[:1] if self._last is None else np.array([self._last])
-        cuts = np.flatnonzero(np.diff(np.concatenate([before, t])) > GAP) if len(t) else np.zeros(0, dtype=int)
-        parts = []
-        for start, stop in zip([0, *cuts], [*cuts, len(t)], strict=True):
-            if start in cuts:
-                self._monitors.reset()
-                self._even = Evenly(self._even.rate)
-            rows = slice(int(start), int(stop))
-            ticks, at, speed, torque = self._even.push(t[rows], q[rows], qd[rows], tau[rows])
-            parts.append((ticks, at, self._monitors.push(ticks, at, speed, torque)))
-        if len(t):
-            self._last = float(t[-1])
-        names = parts[0][2]
-        out = {name: np.concatenate([part[2][name] for part in parts]) for name in names}
-        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]), out
-
-
 OBSERVER_RATE = 100.0
 """[Hz] of the observer's ticks."""
 LOG_OBSERVER_GAIN = 20.0
@@ -126,16 +60,33 @@ DEVIATIONS = 9.0
 SEEN_TORQUE_FACTOR = 1.3
 """and at least this many times the largest that was seen."""
 
+LEAST_TORQUE_DEVIATION = 1e-3
+"""[N m] Nothing is known better."""
+
 
 def observer_of(identified: Identified, gain: float = LOG_OBSERVER_GAIN) -> Monitor:
     """Return the momentum observer with the friction that was identified."""
-    return geared_momentum_observer(gain, identified.friction.coefficients, dahl=identified.friction.dahl)
+    friction = identified.friction
+    return geared_momentum_observer(
+        gain,
+        friction.coefficients,
+        dahl=friction.dahl,
+        motors=np.concatenate([friction.turned, friction.of_motors], axis=1),
+    )
 
 
 def detector_of(identified: Identified, bands: Bands) -> Monitor:
     """Return the detector with the bands that were learned."""
     c = np.maximum(identified.friction.coefficients, 0.0)
     return friction_band_detector(bands.motion, c[:, 2], c[:, 3], rest_factor=bands.rest)
+
+
+def wrench_of(identified: Identified, bands: Bands, gain: float = LOG_OBSERVER_GAIN) -> Monitor:
+    """Return the estimate of the tool's wrench, with its interval, that goes with `observer_of`."""
+    c = np.maximum(identified.friction.coefficients, 0.0)
+    # a joint that never moved has shown no ripple: it may be anything that its friction hides
+    sigma = np.where(np.isfinite(bands.sigma), bands.sigma, c[:, 2])
+    return felt_wrench_monitor(np.maximum(sigma, LEAST_TORQUE_DEVIATION), c[:, 2], c[:, 3], gain)
 
 
 def carrying(identified: Identified, payload: PayloadEstimate | ArrayLike | None) -> Robot:
@@ -293,7 +244,9 @@ def direct_residuals(
     beta = identified.beta if payload is None else identified.beta + model.loads @ payload_parameters(payload)
     v = identified.vectors(beta)
     if not friction:
-        v[:, model.rank : model.rank + len(TERMS) - 1] = 0.0
+        offset = model.rank + len(TERMS) - 1
+        v[:, model.rank : offset] = 0.0
+        v[:, offset + 1 : -1] = 0.0
     parts = [
         (part.t, identified.gains * np.einsum("tjm,jm->tj", part.columns, v), part.moving)
         for part in chunks(prepared, model, beta, dahl=identified.friction.dahl)

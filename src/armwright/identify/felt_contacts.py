@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.contact.felt_wrench import REST_DEVIATION
 from armwright.contact.isolation.isolate import isolate as find_link
 from armwright.contact.wrench_estimate import tool_wrench
 from armwright.kinematics.jacobians import frame_jacobian
@@ -36,6 +37,10 @@ class Ticks:
         level: (K,) largest |tau_ext|/band.
         alarm: (K,) whether a contact is felt.
         resting: (K, n) time for which each joint has rested [s], 0 while it moves.
+        wrench: (K, 6) [f; n] of the world on the tool if it is the tool that is touched, base axes [N, N m].
+        half: (K, 6) half the width of its 95 % interval: noise, friction at rest, lag of the observer, damping.
+        covariance: (K, 6, 6) of it, without damping.
+        seen: (K,) share left of the component that the joints feel worst; near 1 except at singularities.
     """
 
     t: Array
@@ -45,6 +50,10 @@ class Ticks:
     level: Array
     alarm: NDArray[np.bool_]
     resting: Array
+    wrench: Array
+    half: Array
+    covariance: Array
+    seen: Array
 
     def __len__(self) -> int:
         return len(self.t)
@@ -104,6 +113,11 @@ class FoundContact:
     said: str = ""
 
 
+def link_told(contact: FoundContact) -> str:
+    """Return the links that could have been touched with their probabilities, likeliest first; a dash without."""
+    return ", ".join(f"{name} {probability:.0%}" for name, probability in contact.links) or "–"
+
+
 def contacts_of(
     identified: Identified, bands: Bands, ticks: Ticks, *, isolate: bool = True
 ) -> tuple[FoundContact, ...]:
@@ -134,8 +148,7 @@ def torque_noise(identified: Identified, bands: Bands, q: Array, resting: Array)
     """Return the covariance (n, n) of tau_ext at one tick: residual in motion, anything in the Coulomb band at rest."""
     from armwright.dynamics.public import gravity_torque
 
-    # friction at rest never leaves its band: the band is taken for three deviations of a Gaussian
-    hidden = identified.friction.band(np.asarray(gravity_torque(identified.robot, q))) / 3.0
+    hidden = REST_DEVIATION * identified.friction.band(np.asarray(gravity_torque(identified.robot, q)))
     moving = np.where(np.isfinite(bands.sigma), bands.sigma, hidden)
     return np.diag(np.maximum(np.where(resting > 0.0, np.maximum(hidden, moving), moving), 1e-3) ** 2)
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armwright.html_text import html_table
+from armwright.identify.felt_contacts import link_told
 from armwright.identify.fit_report import timeline
 from armwright.recording.pictures.html_page import Page
 from armwright.recording.pictures.style import compact_png
@@ -77,7 +79,7 @@ def felt_report(felt: FeltLog, identified: Identified, path: str | Path, *, titl
     found = f"{count} contact{'s' if count != 1 else ''} in {60.0 * felt.minutes:.1f} s"
     lead = f"{found}, from joint motion and motor currents alone."
     begin = float(felt.ticks.t[0]) if len(felt.ticks) else 0.0
-    rows = [_row(k, contact, begin) for k, contact in enumerate(felt.contacts[:500])]
+    rows = [contact_cells(k, contact, begin) for k, contact in enumerate(felt.contacts[:500])]
     page = Page(head).lead(lead)
     if rows:
         page.section("Contacts").table(HEADS, rows)
@@ -89,11 +91,18 @@ def felt_report(felt: FeltLog, identified: Identified, path: str | Path, *, titl
     return page.write(path, stage=felt_stage(felt, identified, head) if len(felt.ticks) else None)
 
 
-def _row(k: int, contact: FoundContact, begin: float) -> tuple[str, ...]:
+def contact_cells(k: int, contact: FoundContact, begin: float) -> tuple[str, ...]:
+    """Return the cells of one row, under `HEADS`; times count from `begin` [s]."""
     wrench = contact.wrench
     if wrench is None:
         force = "not at the tool"
     else:
         force = ", ".join(f"{x:.0f}" for x in wrench.wrench[:3]) if wrench.valid else "near a singularity"
     span = (f"{contact.start - begin:.2f}", f"{contact.end - begin:.2f}")
-    return (str(k + 1), *span, contact.joint, contact.link or "–", f"{contact.level:.2f}", force, contact.said)
+    return (str(k + 1), *span, contact.joint, link_told(contact), f"{contact.level:.2f}", force, contact.said)
+
+
+def contact_table(felt: FeltLog) -> str:
+    """Return what notebooks show: a row per contact."""
+    begin = float(felt.ticks.t[0]) if len(felt.ticks) else 0.0
+    return html_table(repr(felt), HEADS, [contact_cells(k, c, begin) for k, c in enumerate(felt.contacts)])

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from armwright.identify.validation import Held, Prediction
 
 
+SINGULAR_CONDITION = 1e6
+"""Condition number from which it says only that something is not excited."""
+
+
 def _figure(rows: int, *, sharex: bool = True) -> tuple[Any, Any]:
     need("matplotlib", "plot", "drawing")
     from matplotlib.figure import Figure
@@ -149,7 +153,21 @@ def summary(identified: Identified) -> dict[str, Any]:
 
 
 def _plain(e: Estimate) -> dict[str, Any]:
-    return {"name": e.name, "value": e.value, "deviation": e.deviation, "unit": e.unit, "assumed": e.assumed}
+    plain = {"name": e.name, "value": e.value, "deviation": e.deviation, "unit": e.unit, "assumed": e.assumed}
+    more = {"ratio_deviation": e.ratio, "deviation_within_day": e.within}
+    return plain | {key: value for key, value in more.items() if value is not None}
+
+
+def told_condition(identified: Identified) -> str:
+    """Return the condition number in three digits, or what a larger one means."""
+    condition = identified.condition
+    return f"{condition:.3g}" if condition < SINGULAR_CONDITION else "singular: some directions are not excited"
+
+
+def joint_head(identified: Identified) -> list[str]:
+    """Return the head of the table of joints; logs of torques have gains of 1."""
+    unit = "N m" if (identified.gains == 1.0).all() else "A"
+    return ["joint", "gain N m/A", *TERMS, f"residual {unit}"]
 
 
 def joint_rows(identified: Identified) -> list[list[str]]:
@@ -178,7 +196,7 @@ def markdown(identified: Identified, held: Sequence[Held] = ()) -> str:
     """Return the whole report as Markdown."""
     names = [joint.name for joint in identified.robot.joints]
     lines = [f"# {identified.robot.name}, identified", "", f"Logs: {', '.join(identified.logs)}.", ""]
-    lines += _table(["joint", "gain N m/A", *TERMS, "residual A"], joint_rows(identified))
+    lines += _table(joint_head(identified), joint_rows(identified))
     if identified.payloads:
         rows = [[p.log, p.mass.cell, *(e.cell for e in p.com)] for p in identified.payloads]
         lines += ["", "## Payloads", "", *_table(["log", "mass kg", "x m", "y m", "z m"], rows)]
@@ -189,9 +207,14 @@ def markdown(identified: Identified, held: Sequence[Held] = ()) -> str:
     if held:
         title = "## On logs that were left out (error, % of the current, moving joints)"
         lines += ["", title, "", *_table(["log", "", *names], held_rows(held))]
-    lines += ["", f"## Base parameters (condition {identified.condition:.0f})", ""]
+    lines += ["", f"## Base parameters (condition {told_condition(identified)})", ""]
     lines += _table(["parameter", "value", "unit"], [[e.name, e.cell, e.unit] for e in identified.base])
-    lines += ["", "## Bodies (consistent; only their base parameters are known)", ""]
+    lines += [
+        "",
+        "A regrouped parameter is a combination of those of several links, not the mass or inertia of one.",
+        "",
+    ]
+    lines += ["## Bodies (consistent; only their base parameters are known)", ""]
     bodies = [[b.name, f"{b.mass:.3f}", " ".join(f"{x:.4f}" for x in b.com)] for b in identified.robot.bodies]
     lines += _table(["body", "mass kg", "centre m"], bodies)
     lines += ["", "## What cannot be known", ""]

@@ -23,7 +23,8 @@ from armwright.contact.doubt.doubt_watch import DoubtWatch, residual_with, sampl
 from armwright.contact.doubt.model_errors import Doubts
 from armwright.contact.observers.geared_momentum import gear_output
 from armwright.identify.doubted_log import BEGIN, log_arm, log_unspanned
-from armwright.identify.external_torque import LOG_OBSERVER_GAIN, OBSERVER_RATE, Evenly
+from armwright.identify.even_ticks import Evenly
+from armwright.identify.external_torque import LOG_OBSERVER_GAIN, OBSERVER_RATE
 from armwright.identify.gear_friction import hysteresis
 from armwright.identify.log_checks import check_log
 
@@ -154,7 +155,8 @@ def gear_signals(identified: Identified, log: Log) -> tuple[Array, Array, Array,
     t, q, qd, current = Evenly(OBSERVER_RATE).push(log.t, log.q, log.qd, log.current)
     c = identified.friction.coefficients
     h = hysteresis(qd, 1.0 / OBSERVER_RATE, identified.friction.dahl)
-    out = gear_output(identified.motor_torque(q, qd, current), qd, h, c)
+    tau = identified.motor_torque(q, qd, current) - identified.friction.motors_without_memory(qd)
+    out = gear_output(tau, qd, h, c)
     plain = np.maximum(c[:, 0], 0.0) * qd + np.maximum(c[:, 2], 0.0) * np.sign(qd)
     return t - t[0], q[None], qd[None], (out + plain)[None]
 

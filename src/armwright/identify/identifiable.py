@@ -11,6 +11,7 @@ import numpy as np
 from armwright.dynamics.public import random_states
 from armwright.dynamics.regressor import INERTIAL, BaseParameters, body_regressor, find_base, parameters
 from armwright.errors import NotSupportedError
+from armwright.identify.gear_friction import MOTOR_TERMS, TERMS
 from armwright.robot.kernels import kernel
 
 if TYPE_CHECKING:
@@ -19,8 +20,25 @@ if TYPE_CHECKING:
 
 
 def rigid_regressor(robot: Robot, q: Traced, qd: Traced, qdd: Traced) -> Traced:
-    """Return Y (n, 10 nb + n): torque of the bodies, and of one rotor per joint on the joint side; q, qd, qdd (n,)."""
-    return np.concatenate([body_regressor(robot, q, qd, qdd), np.eye(robot.n) * qdd], axis=1)
+    """Return Y (n, 10 nb + n): torque of the bodies, and of one rotor per joint on the joint side; q, qd, qdd (n,).
+
+    A rotor that turns with several joints, g·q̈, loads all of them: gᵀ (g·q̈), g its row of `turning`.
+    """
+    g = turning(robot)
+    own = np.eye(robot.n) * qdd if np.array_equal(g, np.eye(robot.n)) else g.T * (g @ qdd)
+    return np.concatenate([body_regressor(robot, q, qd, qdd), own], axis=1)
+
+
+def turning(robot: Robot) -> Array:
+    """Return the rows g (n, n) of the gear matrix, each over the motor's ratio to its own joint."""
+    gear = np.asarray(robot.actuators.gear)
+    own = np.diag(gear)
+    if (own == 0.0).any():
+        raise NotSupportedError(
+            f"identify: motor {1 + int(np.argmax(own == 0.0))} of {robot.name!r} does not turn with its own joint; "
+            "order the rows of the gear matrix so that every motor does"
+        )
+    return np.asarray(gear / own[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +46,12 @@ class Structure:
     """The linear structure of one arm's torques.
 
     Attributes:
-        robot: the arm; its gears must not couple joints.
+        robot: the arm.
         names: of all 10 nb + n rigid parameters (`rigid_regressor`).
         base: their identifiable combinations.
         loads: (rank, 10) effect on the base parameters of one unit of each payload parameter, on the tool's body.
         seen: for each joint, which base columns can be other than zero.
+        motors: (k, n) rows g of the motors that turn with several joints (`turning`).
     """
 
     robot: Robot
@@ -40,6 +59,12 @@ class Structure:
     base: BaseParameters
     loads: Array
     seen: tuple[Any, ...]
+    motors: Array
+
+    @property
+    def width(self) -> int:
+        """Return the columns of a joint's currents: base, friction, friction of coupled motors, the current."""
+        return self.rank + len(TERMS) + len(MOTOR_TERMS) * len(self.motors) + 1
 
     @property
     def rank(self) -> int:
@@ -67,9 +92,6 @@ def structure(robot: Robot) -> Structure:
 
 
 def _found(robot: Robot) -> Structure:
-    gear = robot.actuators.gear
-    if np.count_nonzero(gear - np.diag(np.diag(gear))):
-        raise NotSupportedError("identify: gears that couple joints are not identified; give an arm with plain gears")
     if robot.tip < 0:
         raise NotSupportedError(f"identify: the tool of {robot.name!r} is on its fixed root link")
     names = [f"{body.name}.{label}" for body in robot.bodies for label in INERTIAL]
@@ -81,4 +103,5 @@ def _found(robot: Robot) -> Structure:
     kept = Y[..., base.independent]
     scale = np.abs(kept).max(axis=(0, 1))
     seen = tuple(np.flatnonzero(np.abs(kept[:, j]).max(axis=0) > 1e-12 * scale) for j in range(robot.n))
-    return Structure(robot, tuple(names), base, base.regrouping[:, load], seen)
+    g = turning(robot)
+    return Structure(robot, tuple(names), base, base.regrouping[:, load], seen, g[np.count_nonzero(g, axis=1) > 1])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.html_text import html_table
 from armwright.identify.gear_friction import TERMS, GearFriction
 from armwright.identify.position_friction import PositionFriction
 
@@ -58,7 +59,9 @@ class Bands:
 class Estimate:
     """One number of a fit: value and standard deviation; both None where the logs leave it undetermined.
 
-    `assumed` marks a number that was not seen in the logs; its deviation is a guess, too.
+    `assumed` marks a number that was not seen in the logs; its deviation is a guess, too. `ratio` is the deviation of a
+    gain as the controller's own ratio, which says what its model believes; `deviation` is that of the drive.
+    `deviation` holds on other days, too; `within` is that of the day of the logs, where it is told apart.
     """
 
     name: str
@@ -66,19 +69,24 @@ class Estimate:
     deviation: float | None
     unit: str = ""
     assumed: bool = False
+    ratio: float | None = None
+    within: float | None = None
 
     @property
     def cell(self) -> str:
-        """Return the number as a table shows it: with two deviations, a bound if it may be 0, or neither."""
+        """Return the number as a table shows it: with two deviations, a bound if it may be 0, a dash if left out."""
         if self.value is None or self.deviation is None:
             return "undetermined"
         if self.assumed:
             return f"{self.value:.4g} (assumed, ±{200.0 * self.deviation / abs(self.value):.0f} %)"
+        if self.deviation == 0.0 and self.value == 0.0:
+            return "–"
         if self.deviation == 0.0:
             return f"{self.value:.4g} (given)"
         if abs(self.value) <= 2.0 * self.deviation:
             return f"within ±{abs(self.value) + 2.0 * self.deviation:.2g} of 0"
-        return f"{self.value:.4g} ± {2.0 * self.deviation:.2g}"
+        ratio = "" if self.ratio is None else f" (controller's ratio ± {2.0 * self.ratio:.2g})"
+        return f"{self.value:.4g} ± {2.0 * self.deviation:.2g}{ratio}"
 
     def __str__(self) -> str:
         """Return ``name: cell unit``."""
@@ -191,11 +199,12 @@ class Identified:
         return self.robot.n
 
     def vectors(self, beta: Array | None = None) -> Array:
-        """Return v (n, rank + 5 + 1) with î − i = C_j v_j (`accumulate`), for base parameters `beta`."""
+        """Return v (n, m) with î − i = C_j v_j (`accumulate`), for base parameters `beta`."""
         b = self.beta if beta is None else beta
         kappa = 1.0 / self.gains
         phi = self.friction.coefficients * kappa[:, None]
-        return np.concatenate([kappa[:, None] * b, phi, -np.ones((self.n, 1))], axis=1)
+        motors = kappa[:, None] * self.friction.of_motors.ravel()
+        return np.concatenate([kappa[:, None] * b, phi, motors, -np.ones((self.n, 1))], axis=1)
 
     def motor_torque(self, q: Array, qd: Array, current: Array) -> Array:
         """Return the torque (..., n) [N m] of currents (..., n) [A], less what depends on the position alone."""
@@ -205,6 +214,12 @@ class Identified:
     def __repr__(self) -> str:
         open_ = f", {len(self.undetermined)} undetermined" if self.undetermined else ""
         return f"Identified({self.robot.name!r} from {', '.join(self.logs)}: {len(self.base)} base parameters{open_})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: a row per joint."""
+        from armwright.identify.fit_report import joint_rows
+
+        return html_table(repr(self), ("joint", "gain [N m/A]", *TERMS, "residual [A]"), joint_rows(self))
 
 
 def friction_names(robot: Robot) -> list[str]:

@@ -3,11 +3,12 @@
 
 From Gram matrices alone it solves
 
-    i_j = κ_j Y_j (β + L δ_l) + F_j φ_j      joint j, log l
+    i_j = κ_j Y_j (β + L δ_l) + F_j φ_j + κ_j M_j ψ      joint j, log l
 
 β are the base parameters, δ_l the ten parameters of the payload of log l (none, all, or all but a known mass), φ_j the
-friction in amperes, κ_j = 1/gain, fixed or free. Fixed, the problem is linear; free, it is bilinear and a few
-Gauss–Newton steps solve it. Weights are 1/σ_j², σ_j from the residuals of each joint.
+friction in amperes, ψ the friction of motors that turn with several joints [N m], κ_j = 1/gain, fixed or free. Fixed,
+the problem is linear; free, it is bilinear and a few Gauss–Newton steps solve it. Weights are 1/σ_j², σ_j from the
+residuals of each joint. `bounded_fit` begins here.
 
 Deviations come from the scatter of whole seconds (`covariance`). Residuals of an arm are ripple, drift and friction,
 not white noise: neighbouring samples repeat each other, and white-noise formulas give deviations four times too small
@@ -25,13 +26,14 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.identify.current_log import Log
-from armwright.identify.drive_gains import Free, Gains, Known, TargetGains, gains_from_targets
+from armwright.identify.drive_gains import Free, Gains, Known
 from armwright.identify.filtered_log import Prepared, even_samples
-from armwright.identify.gear_friction import DAHL, TERMS, check_dahl
-from armwright.identify.gram_matrices import Grams, accumulate, scores
+from armwright.identify.gear_friction import DAHL, MOTOR_TERMS, TERMS, check_dahl
+from armwright.identify.gram_matrices import Grams, LogColumns
 from armwright.identify.identifiable import Structure, structure
 from armwright.identify.identified import Load
 from armwright.identify.log_checks import check_log, check_rows, check_seconds
+from armwright.identify.target_gains import TargetGains, gains_from_targets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,10 +50,11 @@ UNEXCITED_EIGENVALUE = 1e-11
 
 @dataclass(frozen=True, eq=False)
 class UnknownLayout:
-    """Layout of the unknowns in θ = (β, δ of each loaded log, φ, κ).
+    """Layout of the unknowns in θ = (β, δ of each loaded log, φ, ψ, κ).
 
     Attributes:
         rank, n: numbers of base parameters and joints.
+        motors: number of motors that turn with several joints.
         loads: (rank, 10) effect of a payload on β.
         payloads: for each log the place of its payload among `masses`, None without.
         masses: of each payload [kg], None where unknown.
@@ -64,11 +67,12 @@ class UnknownLayout:
     payloads: tuple[int | None, ...]
     masses: tuple[float | None, ...]
     free_gains: bool
+    motors: int = 0
 
     @property
     def size(self) -> int:
         """Return the number of unknowns, known masses included as constants."""
-        return self.rank + 10 * len(self.masses) + len(TERMS) * self.n + self.n
+        return self.rank + 10 * len(self.masses) + len(TERMS) * self.n + len(MOTOR_TERMS) * self.motors + self.n
 
     def payload(self, g: int) -> slice:
         """Return the place of payload g."""
@@ -79,12 +83,18 @@ class UnknownLayout:
         start = self.rank + 10 * len(self.masses) + len(TERMS) * j
         return slice(start, start + len(TERMS))
 
+    @property
+    def motor(self) -> slice:
+        """Return the place of the friction of all coupled motors."""
+        start = self.size - self.n - len(MOTOR_TERMS) * self.motors
+        return slice(start, self.size - self.n)
+
     def gain(self, j: int) -> int:
         """Return the place of κ_j."""
         return self.size - self.n + j
 
     @property
-    def free(self) -> Array:
+    def free(self) -> NDArray[np.bool_]:
         """Return the mask of the unknowns that are estimated."""
         free = np.ones(self.size, bool)
         for g, mass in enumerate(self.masses):
@@ -100,18 +110,22 @@ class UnknownLayout:
     def vector(self, theta: Array, log: int, j: int) -> Array:
         """Return v with residual C_j v."""
         kappa = theta[self.gain(j)]
-        return np.concatenate([kappa * self.beta(theta, log), theta[self.friction(j)], [-1.0]])
+        own = theta[self.friction(j)]
+        return np.concatenate([kappa * self.beta(theta, log), own, kappa * theta[self.motor], [-1.0]])
 
     def tangent(self, theta: Array, log: int, j: int) -> Array:
         """Return ∂v/∂θ (m, size)."""
-        J = np.zeros((self.rank + len(TERMS) + 1, self.size))
+        own, motor = slice(self.rank, self.rank + len(TERMS)), slice(self.rank + len(TERMS), -1)
+        J = np.zeros((self.rank + len(TERMS) + len(MOTOR_TERMS) * self.motors + 1, self.size))
         kappa = theta[self.gain(j)]
         J[: self.rank, : self.rank] = kappa * np.eye(self.rank)
         g = self.payloads[log]
         if g is not None:
             J[: self.rank, self.payload(g)] = kappa * self.loads
-        J[self.rank : -1, self.friction(j)] = np.eye(len(TERMS))
+        J[own, self.friction(j)] = np.eye(len(TERMS))
+        J[motor, self.motor] = kappa * np.eye(len(MOTOR_TERMS) * self.motors)
         J[: self.rank, self.gain(j)] = self.beta(theta, log)
+        J[motor, self.gain(j)] = theta[self.motor]
         return J
 
 
@@ -147,7 +161,7 @@ def solve(grams: Sequence[Grams], layout: UnknownLayout, start: Array) -> Soluti
     before = np.inf
     for _ in range(GAUSS_NEWTON_STEPS):
         H, g = normal_equations(grams, layout, theta, sigma)
-        step, _ = _step(H, g, layout.free)
+        step, _ = determined_step(H, g, layout.free)
         theta = theta + step
         square = squares(grams, layout, theta) / rows
         floor = SMALLEST_SQUARE * (sum(g.squares for g in grams) / rows) + 1e-300
@@ -158,7 +172,7 @@ def solve(grams: Sequence[Grams], layout: UnknownLayout, start: Array) -> Soluti
             break
         before = cost
     H, g = normal_equations(grams, layout, theta, sigma)
-    _, null = _step(H, g, layout.free)
+    _, null = determined_step(H, g, layout.free)
     if layout.free_gains and (theta[layout.size - layout.n :] <= 0.0).any():
         raise InputError(
             "gains: the fit gives a drive gain ≤ 0; the logs do not determine it, use Known or FromTargets"
@@ -189,7 +203,7 @@ def squares(grams: Sequence[Grams], layout: UnknownLayout, theta: Array) -> Arra
     return out
 
 
-def _step(H: Array, g: Array, free: Array) -> tuple[Array, Array]:
+def determined_step(H: Array, g: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Return the Newton step in the free unknowns, along determined directions only; and the other directions."""
     at = np.flatnonzero(free)
     A, b = H[np.ix_(at, at)], g[at]
@@ -209,31 +223,32 @@ WIDE = 0.25
 """A gain whose deviation exceeds this share of it (±50 % at two deviations) is undetermined."""
 
 
-def covariance(layout: UnknownLayout, solution: Solution, blocks: Sequence[Array]) -> Array:
-    """Return the covariance (size, size) of θ from block sums Cᵀr, one (blocks, n, m) per log; 0 where θ is fixed.
+def covariance(layout: UnknownLayout, solution: Solution, data: Sequence[LogColumns], free: NDArray[np.bool_]) -> Array:
+    """Return the covariance (size, size) of θ from the scatter of blocks of time; 0 where θ is fixed, not `free`.
 
     Directions that the data do not determine have infinite variance; they show as ``inf`` on the diagonal of the
     unknowns that take part in them.
     """
-    free = np.flatnonzero(layout.free)
+    at = np.flatnonzero(free)
     meat = np.zeros((layout.size, layout.size))
     count = 0
-    for k, sums in enumerate(blocks):
+    for k, columns in enumerate(data):
+        sums = columns.scores(np.array([layout.vector(solution.theta, k, j) for j in range(layout.n)]))
         s = np.zeros((len(sums), layout.size))
         for j in range(layout.n):
             s += sums[:, j] @ layout.tangent(solution.theta, k, j) / solution.sigma[j] ** 2
         meat += s.T @ s
         count += len(sums)
     # as many blocks as unknowns would leave no scatter to see: the usual small-sample factor
-    factor = count / max(1, count - len(free) / layout.n)
-    H = solution.normal[np.ix_(free, free)]
+    factor = count / max(1, count - len(at) / layout.n)
+    H = solution.normal[np.ix_(at, at)]
     scale = np.sqrt(np.maximum(np.diag(H), 0.0))
     scale = np.where(scale > 1e-150, scale, 1.0)
     values, vectors = np.linalg.eigh(H / np.outer(scale, scale))
     good = values > UNEXCITED_EIGENVALUE * values[-1]
     inverse = (vectors[:, good] / values[good]) @ vectors[:, good].T / np.outer(scale, scale)
     out = np.zeros((layout.size, layout.size))
-    out[np.ix_(free, free)] = factor * inverse @ meat[np.ix_(free, free)] @ inverse
+    out[np.ix_(at, at)] = factor * inverse @ meat[np.ix_(at, at)] @ inverse
     for direction in solution.null:
         part = np.abs(direction) * np.sqrt(np.maximum(np.diag(solution.normal), 1e-300))
         open_ = np.flatnonzero(part > 1e-3 * part.max(initial=0.0))
@@ -241,7 +256,9 @@ def covariance(layout: UnknownLayout, solution: Solution, blocks: Sequence[Array
     return out
 
 
-def undetermined(layout: UnknownLayout, solution: Solution, variance: Array) -> NDArray[np.bool_]:
+def undetermined(
+    layout: UnknownLayout, solution: Solution, variance: Array, free: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """Return the mask of θ of estimates that others can replace, so that their value says nothing.
 
     A base, payload or friction parameter counts as undetermined where two of its deviations move the currents by more
@@ -255,7 +272,7 @@ def undetermined(layout: UnknownLayout, solution: Solution, variance: Array) -> 
     out[gains] = ~(sd[gains] <= WIDE * np.abs(solution.theta[gains]))
     # a column of zeros: nothing in the logs asks for this parameter
     out |= np.diag(solution.normal) <= 0.0
-    out[np.logical_not(layout.free)] = False
+    out[np.logical_not(free)] = False
     return out
 
 
@@ -274,7 +291,7 @@ class Fit:
     model: Structure
     layout: UnknownLayout
     solution: Solution
-    covariance: Array
+    data: tuple[LogColumns, ...]
     grams: tuple[Grams, ...]
     prepared: tuple[Prepared, ...]
     targets: TargetGains | None
@@ -315,7 +332,7 @@ def least_squares(
             "fit: free gains need a log with a load of known mass, Load(mass=…): currents show only ratios"
         )
     start_gains, targets = _start(logs, gains, n)
-    layout = UnknownLayout(model.rank, n, model.loads, tuple(places), tuple(masses), free)
+    layout = UnknownLayout(model.rank, n, model.loads, tuple(places), tuple(masses), free, len(model.motors))
     theta = np.zeros(layout.size)
     theta[: model.rank] = model.base.regrouping @ model.sheet()
     theta[-n:] = 1.0 / start_gains
@@ -323,22 +340,24 @@ def least_squares(
         theta[layout.payload(g).start] = mass or 0.0
     prepared = tuple(even_samples(log, rate=rate, cutoff=cutoff) for log in logs)
     remarks = [f"{p.name}: {text}" for p in prepared for text in p.left_out]
-    grams: tuple[Grams, ...] = ()
-    for k in range(MOST_DATA_PASSES):
-        grams = tuple(accumulate(p, model, layout.beta(theta, i), dahl=dahl) for i, p in enumerate(prepared))
-        if k == 0:
-            remarks += check_rows(grams, robot, int(layout.free.sum()), sum(p.duration for p in prepared))
+    data = tuple(LogColumns(p, model, layout.beta(theta, i), dahl=dahl) for i, p in enumerate(prepared))
+    grams = tuple(x.grams for x in data)
+    remarks += check_rows(grams, robot, int(layout.free.sum()), sum(p.duration for p in prepared))
+    for _ in range(MOST_DATA_PASSES):
         solution = solve(grams, layout, theta)
         moved = _moved(layout, grams, theta, solution.theta)
         theta = solution.theta
         if moved < max(TORQUE_CHANGE, RESIDUAL_SHARE * _residual(grams, solution)):
             break
-    blocks = []
-    for i, p in enumerate(prepared):
-        v = np.array([layout.vector(theta, i, j) for j in range(n)])
-        blocks.append(scores(p, model, layout.beta(theta, i), v, dahl=dahl))
-    spread = covariance(layout, solution, blocks)
-    return Fit(model, layout, solution, spread, grams, prepared, targets, tuple(remarks))
+        grams = loaded_again(data, layout, theta)
+    return Fit(model, layout, solution, data, grams, prepared, targets, tuple(remarks))
+
+
+def loaded_again(data: Sequence[LogColumns], layout: UnknownLayout, theta: Array) -> tuple[Grams, ...]:
+    """Load the friction with the torques of θ and return the sums anew."""
+    for k, columns in enumerate(data):
+        columns.load(layout.beta(theta, k))
+    return tuple(columns.grams for columns in data)
 
 
 def _start(logs: tuple[Log, ...], gains: Gains | None, n: int) -> tuple[Array, TargetGains | None]:

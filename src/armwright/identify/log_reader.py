@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`read_log`: logs from files; the only part of the room that knows about files of measurements.
+"""`read_log`: logs from files; the only door of the room to files of measurements.
 
-It reads CSV by a mapping of columns (`Columns`, written once for each kind of log), Parquet (ours or any table with our
-column names), MCAP (ours, or ``/joint_states``) and NPZ recordings. What is sound is kept; what is dropped is counted
-and shown with its place.
+It reads text of any dialect (`foreign_logs`), Parquet (ours or any table), MCAP (ours, or ``/joint_states``) and NPZ
+recordings. What columns are is found by looking, said in `Log.account`, or asked; a mapping (`Columns`, also as a TOML
+file) decides where it is given. What is sound is kept; what is dropped is counted and shown with its place.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,54 +17,16 @@ import numpy as np
 
 from armwright.arguments import names_culprit
 from armwright.errors import InputError, NotSupportedError
-from armwright.files import read_regular
-from armwright.identify.current_log import Dropped, Log, sound_log
+from armwright.identify.current_log import Log, sound_log
+from armwright.identify.foreign_logs.column_mapping import Columns, mapping_text, read_mapping
+from armwright.identify.foreign_logs.foreign_log import LogWords, joined, log_from, open_questions, understood
+from armwright.identify.foreign_logs.number_evidence import LEAST_SPEED_LIKENESS, slopes
+from armwright.identify.foreign_logs.text_table import TextTable, read_text_table
 from armwright.recording.recording import Recording
 
 if TYPE_CHECKING:
+    from armwright.robot.model import Robot
     from armwright.types import Array
-
-Column = int | str
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Columns of a table by number (from 0) or by name in its header.
-
-    Attributes:
-        time: of the stamps.
-        q, qd, current: one per joint.
-        target_current, target_torque: one per joint, empty if the log has none.
-        units: factors to SI by signal, e.g. ``{"time": 1e-3, "q": pi / 180}`` for milliseconds and degrees.
-    """
-
-    time: Column
-    q: Sequence[Column]
-    qd: Sequence[Column]
-    current: Sequence[Column]
-    target_current: Sequence[Column] = ()
-    target_torque: Sequence[Column] = ()
-    units: Mapping[str, float] | None = None
-
-    def __post_init__(self) -> None:
-        """Check that every signal has as many columns as there are joints."""
-        n = len(self.q)
-        for label in ("qd", "current", "target_current", "target_torque"):
-            count = len(getattr(self, label))
-            if count not in ((n,) if label in ("qd", "current") else (0, n)):
-                raise InputError(f"columns: {label} names {count} columns, q names {n}")
-        strange = set(self.units or {}) - {"time", *SIGNALS}
-        if strange or not n:
-            raise InputError(
-                f"columns: units of {', '.join(sorted(strange))} unknown" if strange else "columns: q names none"
-            )
-
-    def factor(self, signal: str) -> float:
-        """Return the factor from the table's unit to SI."""
-        return float((self.units or {}).get(signal, 1.0))
-
-
-SIGNALS = ("q", "qd", "current", "target_current", "target_torque")
 
 
 def _run(first: int, n: int) -> tuple[int, ...]:
@@ -77,186 +38,135 @@ UR10E = Columns(0, _run(1, 6), _run(7, 6), _run(13, 6), _run(19, 6), _run(25, 6)
 
 LAYOUTS: Mapping[str, Columns] = {"ur10e": UR10E}
 """Layouts by name, for ``read_log(..., columns="ur10e")`` and the command line."""
-
-
-def named_columns(header: Sequence[str]) -> Columns | None:
-    """Guess the mapping from a header that uses our own names: t, q_0 … qd_0 … current_0 …; None if it does not.
-
-    Names may count from 0 or 1, with ``_``, ``.``, ``[…]`` or nothing between; ``actual_``/``target_`` prefixes as
-    RTDE writes them are known.
-    """
-    plain = [name.strip().lower().replace("[", "_").replace("]", "").replace(".", "_") for name in header]
-    times = [k for k, name in enumerate(plain) if name in ("t", "time", "timestamp", "time_s")]
-    found = {signal: _numbered(plain, stems) for signal, stems in _STEMS.items()}
-    if not times or not found["q"] or any(len(found[s]) != len(found["q"]) for s in ("qd", "current")):
-        return None
-    n = len(found["q"])
-    i, tau = (found[s] if len(found[s]) == n else () for s in ("target_current", "target_torque"))
-    return Columns(times[0], found["q"], found["qd"], found["current"], i, tau)
-
-
-_STEMS = {
-    "q": ("q", "actual_q", "position"),
-    "qd": ("qd", "actual_qd", "velocity"),
-    "current": ("current", "actual_current", "i", "motor_current"),
-    "target_current": ("target_current", "i_target"),
-    "target_torque": ("target_torque", "target_moment", "tau_target"),
-}
-
-
-def _numbered(names: Sequence[str], stems: Sequence[str]) -> tuple[int, ...]:
-    for stem in stems:
-        by_number = {}
-        for k, name in enumerate(names):
-            tail = name.removeprefix(stem).removeprefix("_")
-            if name.startswith(stem) and tail.isdigit():
-                by_number[int(tail)] = k
-        if by_number and sorted(by_number) == list(range(min(by_number), min(by_number) + len(by_number))):
-            return tuple(by_number[k] for k in sorted(by_number))
-    return ()
-
-
-MAX_BYTES = 2 * 2**30
-LOOKED_AT = 50
-"""Number of lines whose majority decides how many columns a table has."""
 _CURRENTS = ("current", "motor_current", "i", "tau", "tau_measured", "tau_command", "effort")
+_TORQUES = ("tau", "tau_measured", "tau_command")
 
 
 @names_culprit
-def read_log(source: str | Path | Recording, columns: Columns | str | None = None, *, name: str | None = None) -> Log:
-    """Read a log of joint motion and motor currents.
+def read_log(
+    source: str | Path | Sequence[str | Path] | Recording,
+    columns: Columns | str | Path | None = None,
+    *,
+    name: str | None = None,
+    robot: Robot | None = None,
+    rate: float | None = None,
+    angles: str | None = None,
+    effort: str | None = None,
+) -> Log:
+    """Read a log of joint motion and motor currents or torques.
 
     Args:
-        source: a .csv/.txt, .parquet, .mcap or .npz file, or a `Recording`.
-        columns: mapping of a table's columns, or the name of a built-in one (`LAYOUTS`). By default a CSV file with a
-            header is read by its names (t, q_0, qd_0, current_0, …), one of 31 columns without header as "ur10e".
+        source: a text, .parquet, .mcap or .npz file, several tables of one log side by side, or a `Recording`.
+        columns: mapping of a table's columns, the path of one (.toml), or the name of a built-in one (`LAYOUTS`).
+            By default what the columns are is found by looking.
         name: of the log; the file's by default.
+        robot: the arm, if it is known: columns are put into the order of its joints, and others left out.
+        rate: rows per second [Hz], for tables without a time.
+        angles: "radians" or "degrees", where the file does not say.
+        effort: "current" or "torque": what a column called effort holds.
 
     Returns:
-        The sound rows; `Log.dropped` says what was left out, where, and why.
+        The sound rows; `Log.account` says what was understood, `Log.dropped` what was left out, where, and why.
 
     Raises:
-        InputError: the file cannot be read, or nothing sound is in it.
+        InputError: the file cannot be read, nothing sound is in it, or something cannot be decided by looking.
 
     Example:
         >>> log = read_log("run.csv")
+        >>> log = read_log(["position.csv", "current.csv"], rate=5000.0)
         >>> log = read_log("run.txt", Columns(time=0, q=range(1, 7), qd=range(7, 13), current=range(13, 19)))
     """
     if isinstance(source, Recording):
         return _from_recording(source, name or "recording")
-    path = Path(source)
+    said = LogWords(rate, angles, effort)
+    paths = [Path(source)] if isinstance(source, (str, Path)) else [Path(one) for one in source]
+    if not paths:
+        raise InputError("read_log: no files given")
     mapping = _mapping(columns)
-    title = name or path.stem
-    suffix = path.suffix.lower()
-    if suffix in (".mcap", ".npz"):
+    title = name or "+".join(path.stem for path in paths)
+    path, suffix = paths[0], paths[0].suffix.lower()
+    if len(paths) == 1 and (
+        suffix in (".mcap", ".npz") or (mapping is None and path.with_name(path.name + ".meta").exists())
+    ):
+        return _with_effort(_recorded(path, title), effort)
+    tables = [_table(one, mapping) for one in paths]
+    if len(tables) == 1 and tables[0] is None:
         return _recorded(path, title)
-    if suffix == ".parquet":
-        return _parquet(path, mapping, title)
-    if mapping is None and path.with_name(path.name + ".meta").exists():
-        return _recorded(path, title)
-    return _csv(path, mapping, title)
+    table = joined([one for one in tables if one is not None])
+    if mapping is None and table.names is None and _is_ur10e(table):
+        mapping = UR10E
+    if mapping is not None:
+        changed = replace(mapping, rate=mapping.rate if rate is None else rate)
+        return log_from(table, changed, title, ("as the mapping says",) if columns is not None else ("layout ur10e",))
+    found = understood(table, said, robot)
+    if found.questions or found.columns is None:
+        raise open_questions(table, found)
+    return log_from(table, found.columns, title, found.notes)
 
 
-def _mapping(columns: Columns | str | None) -> Columns | None:
+def explain_log(
+    source: str | Path | Sequence[str | Path], *, robot: Robot | None = None, rate: float | None = None
+) -> str:
+    """Return a mapping file to start from: what was found by looking, what is open as comments.
+
+    Raises:
+        InputError: not a table, or no column of it can be told.
+
+    Example:
+        >>> print(explain_log("run.csv"))  # as map.toml, to be corrected and given as `columns`
+    """
+    paths = [Path(source)] if isinstance(source, (str, Path)) else [Path(one) for one in source]
+    table = joined([one for path in paths if (one := _table(path, None)) is not None])
+    what = " + ".join(path.name for path in paths)
+    if table.names is None and _is_ur10e(table):
+        return mapping_text(UR10E, what, ("layout ur10e",))
+    found = understood(table, LogWords(rate), robot)
+    names = table.names or tuple(str(k) for k in range(table.values.shape[1]))
+    remarks = [f"its columns: {', '.join(names)}", *found.notes, *(f"open: {question}" for question in found.questions)]
+    columns = found.columns
+    if columns is None:
+        columns = Columns(None, ("the first joint's position", "the second's"), (), ("its current", "the second's"))
+    dialect = table.dialect
+    if dialect is not None:
+        columns = replace(columns, separator=dialect.separator, decimal=dialect.decimal)
+    return mapping_text(columns, what, remarks)
+
+
+def _mapping(columns: Columns | str | Path | None) -> Columns | None:
+    if isinstance(columns, Path) or (isinstance(columns, str) and columns.endswith(".toml")):
+        return read_mapping(columns)
     if not isinstance(columns, str):
         return columns
     if columns not in LAYOUTS:
-        raise InputError(f"read_log: no layout {columns!r}; there are {', '.join(LAYOUTS)}, or give Columns(...)")
+        raise InputError(
+            f"read_log: no layout {columns!r}; there are {', '.join(LAYOUTS)}, or a mapping FILE.toml, or Columns(...)"
+        )
     return LAYOUTS[columns]
 
 
-def _csv(path: Path, mapping: Columns | None, name: str) -> Log:
-    try:
-        text = read_regular(path, MAX_BYTES).decode("utf-8-sig", errors="replace")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    lines = text.splitlines()
-    cut = bool(text) and not text.endswith(("\n", "\r"))
-    filled = [k for k, line in enumerate(lines) if line.strip() and not line.startswith("#")]
-    if not filled:
-        raise InputError(f"{path}: no rows in it")
-    mark, width = _shape([lines[k] for k in filled[:LOOKED_AT]])
-    first = next(k for k in filled if lines[k].count(mark) + 1 == width)
-    head = [cell.strip() for cell in lines[first].split(mark)]
-    has_header = all(_value(cell) is None for cell in head if cell)
-    if mapping is None:
-        mapping = named_columns(head) if has_header else LAYOUTS["ur10e"] if len(head) == 31 else None
-    if mapping is None:
-        shown = ", ".join(head[:8]) + (", …" if len(head) > 8 else "")
-        raise InputError(f"{path}, line {first + 1}: {len(head)} columns ({shown}); give columns=Columns(...) for them")
-    at = _positions(path, mapping, head if has_header else None, len(head))
-    begin, stop = first + has_header, len(lines) - cut
-    dropped = [_narrow(k, lines[k].count(mark) + 1, width) for k in filled if k < first]
-    if cut:
-        last = f"line {len(lines)}"
-        dropped.append(Dropped(1, last, last, "no end of line: the file was cut short there"))
-    table, where, more = _rows(lines, begin, stop, mark, len(head))
-    dropped += more
-    signals = {label: table[:, where_] * mapping.factor(label) for label, where_ in at.items()}
-    signals["time"] = signals["time"][:, 0]
-    return sound_log(signals, lambda row: f"line {where[row]}", name, tuple(dropped))
+def _is_ur10e(table: TextTable) -> bool:
+    """Whether a table without names has the layout's 31 columns, and no joint's speeds contradict its positions."""
+    if table.values.shape[1] != 31 or len(table.values) < 2:
+        return False
+    sound = table.values[np.isfinite(table.values).all(axis=1)]
+    ratio, alike = slopes(sound[:, 0], sound[:, 1:7], sound[:, 7:13])
+    told = ratio[np.abs(np.nan_to_num(alike)) >= LEAST_SPEED_LIKENESS]  # a joint that rests tells nothing
+    return bool((np.abs(told - 1.0) < 0.2).all())
 
 
-def _shape(lines: list[str]) -> tuple[str, int]:
-    """Return separator and number of columns of most lines: the first may be a greeting, or cut."""
-    mark = max(",;\t", key=lambda m: sum(line.count(m) for line in lines))
-    return mark, Counter(line.count(mark) + 1 for line in lines).most_common(1)[0][0]
+def _table(path: Path, mapping: Columns | None) -> TextTable | None:
+    """Read one table; None for a recording of ours in Parquet."""
+    if path.suffix.lower() != ".parquet":
+        text = (None, None) if mapping is None else (mapping.separator, mapping.decimal)
+        return read_text_table(path, *text)
+    return _parquet(path)
 
 
-def _narrow(line: int, found: int, width: int) -> Dropped:
-    return Dropped(1, f"line {line + 1}", f"line {line + 1}", f"{found} columns instead of {width}")
+def _with_effort(log: Log, effort: str | None) -> Log:
+    return replace(log, kind=effort) if log.kind == "effort" and effort is not None else log
 
 
-def _rows(lines: list[str], begin: int, stop: int, mark: str, width: int) -> tuple[Array, list[int], list[Dropped]]:
-    """Parse lines into a table (T, width), the line number of each row, and what was not a row."""
-    try:  # the usual file: every line is a whole row of numbers
-        table = np.loadtxt(lines[begin:stop], delimiter=mark, comments=None, ndmin=2)
-        if table.shape == (stop - begin, width):
-            return table, list(range(begin + 1, stop + 1)), []
-    except ValueError:
-        pass
-    values: list[list[float]] = []
-    where: list[int] = []
-    dropped: list[Dropped] = []
-    for k in range(begin, stop):
-        cells = lines[k].split(mark)
-        if not lines[k].strip() or lines[k].startswith("#"):
-            continue
-        if len(cells) != width:
-            dropped.append(_narrow(k, len(cells), width))
-            continue
-        values.append([np.nan if (x := _value(cell)) is None else x for cell in cells])
-        where.append(k + 1)
-    return np.array(values, dtype=np.float64).reshape(-1, width), where, dropped
-
-
-def _value(cell: str) -> float | None:
-    try:
-        return float(cell)
-    except ValueError:
-        return None
-
-
-def _positions(path: Path, mapping: Columns, header: list[str] | None, width: int) -> dict[str, list[int]]:
-    """Return column numbers by signal, "time" included."""
-    out = {}
-    for label, wanted in (("time", (mapping.time,)), *((s, getattr(mapping, s)) for s in SIGNALS)):
-        numbers = []
-        for column in wanted:
-            if isinstance(column, str):
-                if header is None or column not in header:
-                    known = "no header" if header is None else ", ".join(header[:12])
-                    raise InputError(f"{path}: no column {column!r} for {label}; the file has {known}")
-                column = header.index(column)
-            if not 0 <= column < width:
-                raise InputError(f"{path}: {label} is column {column}, the file has {width} (counted from 0)")
-            numbers.append(column)
-        if numbers:
-            out[label] = numbers
-    return out
-
-
-def _parquet(path: Path, mapping: Columns | None, name: str) -> Log:
+def _parquet(path: Path) -> TextTable | None:
     from armwright.packages import need
 
     tables = need("pyarrow.parquet", "log", "reading .parquet")
@@ -265,19 +175,15 @@ def _parquet(path: Path, mapping: Columns | None, name: str) -> Log:
     except Exception as error:  # noqa: BLE001 - pyarrow's errors are its own
         raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0][:160]})") from None
     if b"armwright.head" in (table.schema.metadata or {}):
-        return _recorded(path, name)
-    header = list(table.column_names)
-    mapping = mapping or named_columns(header)
-    if mapping is None:
-        raise InputError(f"{path}: columns {', '.join(header[:8])} …; give columns=Columns(...) for them")
-    at = _positions(path, mapping, header, len(header))
-    try:
-        read = {k: np.asarray(table.column(k).to_numpy(), dtype=np.float64) for c in at.values() for k in c}
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{path}: a column of the mapping does not hold numbers ({error})") from None
-    signals = {label: np.stack([read[k] for k in c], axis=1) * mapping.factor(label) for label, c in at.items()}
-    signals["time"] = signals["time"][:, 0]
-    return sound_log(signals, lambda row: f"row {row + 1}", name)
+        return None
+    names, columns = tuple(str(c) for c in table.column_names), []
+    for k in range(len(names)):
+        try:
+            columns.append(np.asarray(table.column(k).to_numpy(), dtype=np.float64))
+        except (TypeError, ValueError):  # words; a mapping that names it finds no number in its rows
+            columns.append(np.full(table.num_rows, np.nan))
+    values = np.stack(columns, axis=1) if columns else np.zeros((0, 0))
+    return TextTable(path, None, names, ", ".join(names)[:120], values, {}, range(1, len(values) + 1), ())
 
 
 def _recorded(path: Path, name: str) -> Log:
@@ -292,16 +198,22 @@ def _recorded(path: Path, name: str) -> Log:
 
 
 def _from_recording(recording: Recording, name: str) -> Log:
-    """Take q, qd and the first of the current or torque signals that is there."""
-    signals: dict[str, Array] = {"time": np.asarray(recording.time)}
+    """Take q, qd and the first of the current or torque signals that is there.
+
+    A ride on the wire has a clock of its own, which goes with its motions; the arm's is in ``device_time``.
+    """
+    stamped = "device_time" in recording
+    time = recording["device_time"] if stamped else recording.time
+    signals: dict[str, Array] = {"time": np.ravel(np.asarray(time))}
     missing = [label for label in ("q", "qd") if label not in recording]
     effort = next((label for label in _CURRENTS if label in recording), None)
     if missing or effort is None:
         lacking = ", ".join([*missing, *(["current or tau"] if effort is None else [])])
         raise NotSupportedError(f"{name}: this recording lacks {lacking}; it has {', '.join(recording)}")
+    kind = "torque" if effort in _TORQUES else "effort" if effort == "effort" else "current"
     signals |= {"q": recording["q"], "qd": recording["qd"], "current": recording[effort]}
     signals |= {label: recording[label] for label in ("target_current", "target_torque") if label in recording}
     widths: Any = {label: np.shape(value) for label, value in signals.items() if label != "time"}
     if len(set(widths.values())) != 1:
         raise InputError(f"{name}: the signals do not fit together: {widths}")
-    return sound_log(signals, lambda row: f"sample {row}", name)
+    return replace(sound_log(signals, lambda row: f"sample {row}", name), kind=kind)

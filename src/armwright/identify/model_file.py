@@ -17,13 +17,14 @@ from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.files import read_regular, write_file
 from armwright.identify.consistent_bodies import pseudo_inertia
-from armwright.identify.gear_friction import TERMS, GearFriction
+from armwright.identify.gear_friction import MOTOR_TERMS, TERMS, GearFriction
 from armwright.identify.identified import Bands, Estimate, Identified
 from armwright.identify.position_friction import PositionFriction, PositionTerm
 from armwright.schema.checks import Check, Refuse, anything, below, listed, made, record, refuser, text
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.robot.sheet.sheet_read import Implausible
     from armwright.types import Array
 
 T = TypeVar("T")
@@ -61,6 +62,9 @@ def to_text(identified: Identified) -> str:
         "bands": None,
         "sheet": identified.robot.to_sheet(),
     }
+    if len(identified.friction.turned):
+        content["friction"]["motors"] = identified.friction.turned.tolist()
+        content["friction"]["motor_coefficients"] = identified.friction.of_motors.tolist()
     if (bands := identified.bands) is not None:
         content["bands"] = {
             "sigma": _finite(bands.sigma),
@@ -81,23 +85,40 @@ def _finite(values: Array) -> list[Any]:
 
 def _estimate(e: Estimate) -> dict[str, Any]:
     plain = {"name": e.name, "value": e.value, "deviation": e.deviation, "unit": e.unit}
-    return plain | ({"assumed": True} if e.assumed else {})
+    more = {"ratio": e.ratio, "within": e.within}
+    return plain | ({"assumed": True} if e.assumed else {}) | {k: v for k, v in more.items() if v is not None}
 
 
 @names_culprit
-def save_model(identified: Identified, path: str | Path) -> Path:
-    """Write a model to a JSON file.
+def save_model(identified: Identified, path: str | Path, *, implausible: Implausible = "refuse") -> Path:
+    """Write a model to a JSON file that `load_model` reads.
+
+    Args:
+        identified: the model.
+        path: of the file.
+        implausible: "refuse" bodies that no matter can form, before anything is written, or "warn" and write them.
+
+    Raises:
+        InputError: what `load_model` would refuse.
 
     >>> save_model(aw.identify.fit(log, robot), "arm.json")
     """
-    file = Path(path)
-    write_file(file, to_text(identified))
+    file, content = Path(path), to_text(identified)
+    try:
+        _model(json.loads(content), refuser(str(file)), str(file), implausible)
+    except InputError as error:
+        raise InputError(f"{error}; nothing was written, as no command would read it") from error
+    write_file(file, content)
     return file
 
 
 @names_culprit
-def load_model(path: str | Path) -> Identified:
+def load_model(path: str | Path, *, implausible: Implausible = "refuse") -> Identified:
     """Read a model that `save_model` wrote.
+
+    Args:
+        path: of the file.
+        implausible: "refuse" bodies that no matter can form, or "warn" and take them as written.
 
     Raises:
         InputError: what does not make sense in the file, by its place: it may have been edited.
@@ -115,14 +136,14 @@ def load_model(path: str | Path) -> Identified:
         raise InputError(f"{file}: not a model of ours; save_model and `armwright identify --out` write them")
     if content.get("version") != VERSION:
         raise InputError(f"{file}: version {content.get('version')!r}; this program reads {VERSION}")
-    return _model(content, refuser(str(file)), str(file))
+    return _model(content, refuser(str(file)), str(file), implausible)
 
 
-def _model(content: dict[str, Any], refuse: Refuse, file: str) -> Identified:
-    from armwright.identify.model_fit import payload_estimate
+def _model(content: dict[str, Any], refuse: Refuse, file: str, implausible: Implausible) -> Identified:
+    from armwright.identify.finished_fit import payload_estimate
     from armwright.robot.sheet.sheet_read import robot_from_text
 
-    sheet = made(text(), lambda found: robot_from_text(found, f"{file}, sheet"), "sheet")
+    sheet = made(text(), lambda found: robot_from_text(found, f"{file}, sheet", implausible=implausible), "sheet")
     robot = sheet(content.get("sheet"), below(refuse, "sheet"))
     found = _keys(robot.n)(content, refuse)
     _check_bodies(file, robot)
@@ -133,7 +154,7 @@ def _model(content: dict[str, Any], refuse: Refuse, file: str) -> Identified:
         return Identified(
             robot=robot,
             gains=found["gains"]["values"],
-            friction=GearFriction(friction["coefficients"], float(friction["dahl"])),
+            friction=_friction(robot.n, friction),
             sigma=found["residual_current"],
             payloads=tuple(
                 payload_estimate(str(p["log"]), p["parameters"], spread)
@@ -147,6 +168,18 @@ def _model(content: dict[str, Any], refuse: Refuse, file: str) -> Identified:
         )
     except InputError as error:
         raise refuse(str(error), "model") from error
+
+
+def _friction(n: int, told: dict[str, Any]) -> GearFriction:
+    """Return the friction of n joints, and of motors that turn with several of them."""
+    rows, own = (np.array(told.get(key, []), dtype=np.float64) for key in ("motors", "motor_coefficients"))
+    if (own < 0.0).any():
+        raise InputError("friction: motor_coefficients must not be negative")
+    if not rows.size:
+        return GearFriction(told["coefficients"], float(told["dahl"]))
+    return GearFriction(
+        told["coefficients"], float(told["dahl"]), rows.reshape(len(rows), -1), own.reshape(len(own), -1)
+    )
 
 
 def _position(n: int, terms: list[dict[str, Any]] | None) -> PositionFriction | None:
@@ -203,7 +236,8 @@ def _keys(n: int) -> Check[dict[str, Any]]:
                     "terms": _that(words, lambda x: x == TERMS, f"must be {', '.join(TERMS)}, in this order"),
                     "dahl": _array(),
                     "coefficients": _that(_array(n, len(TERMS)), _is_friction, coulomb),
-                }
+                },
+                {"motors": listed(_array(n)), "motor_coefficients": listed(_array(len(MOTOR_TERMS)))},
             ),
             "residual_current": _that(_array(n), lambda x: x > 0.0, "must be > 0"),
             "condition": _array(),
@@ -276,12 +310,15 @@ def _only_numbers(value: object) -> bool:
 def read_estimate(e: Any) -> Estimate:
     """An estimate from its plain data; ValueError, TypeError or KeyError where it makes none."""
     value, deviation, assumed = e["value"], e["deviation"], e.get("assumed", False)
-    plain = not isinstance(value, list) and not isinstance(deviation, list) and _only_numbers([value, deviation])
+    numbers = (value, deviation, *(more := (e.get("ratio"), e.get("within"))))
+    plain = not any(isinstance(x, list) for x in numbers) and _only_numbers(list(numbers))
     if not (plain and isinstance(assumed, bool) and (value is None) == (deviation is None)):
         raise ValueError
     if value is not None and not (np.isfinite(value) and np.isfinite(deviation) and deviation >= 0.0):
         raise ValueError
-    return Estimate(str(e["name"]), value, deviation, str(e["unit"]), assumed)
+    if any(x is not None and not (np.isfinite(x) and x >= 0.0) for x in more):
+        raise ValueError
+    return Estimate(str(e["name"]), value, deviation, str(e["unit"]), assumed, *more)
 
 
 def _is_covariance(spread: Array) -> bool:

@@ -10,12 +10,13 @@ import numpy as np
 from armwright.arguments import names_culprit
 from armwright.errors import InputError
 from armwright.identify.current_log import Log
+from armwright.identify.day_scatter import payload_over_days
 from armwright.identify.filtered_log import even_samples
+from armwright.identify.finished_fit import payload_estimate
 from armwright.identify.gram_matrices import accumulate, scores
 from armwright.identify.identifiable import structure
 from armwright.identify.identified import Identified, PayloadEstimate
 from armwright.identify.log_checks import check_log
-from armwright.identify.model_fit import payload_estimate
 
 if TYPE_CHECKING:
     from armwright.types import Array
@@ -76,7 +77,8 @@ def payload(identified: Identified, log: Log, *, rate: float = 100.0, cutoff: fl
             f"payload: the joints move in {len(s)} s of log {log.name!r}; at least {LEAST_MOTION_SECONDS} s are needed "
             "to weigh a load and to know how well"
         )
-    return payload_estimate(log.name, p, inverse @ (s.T @ s) @ inverse)
+    spread = payload_over_days(p, inverse @ (s.T @ s) @ inverse, gains_known=False)
+    return payload_estimate(log.name, p, spread)
 
 
 def _inverse(A: Array, name: str) -> Array:

@@ -91,8 +91,8 @@ def _products(robot: Robot) -> tuple[Array, Array]:
     return w @ w.T, moments + moments.T
 
 
-def drives_of(robot: Robot) -> Measured:
-    """Return the measured drives of an arm, or those assumed for it; `source` says which."""
+def measured_drives(robot: Robot) -> Measured | None:
+    """Return the measured drives of an arm or of one alike, None if nobody measured any; `source` says which."""
     if robot.measured is not None:
         return robot.measured
     for arm in _measured_arms():
@@ -100,6 +100,13 @@ def drives_of(robot: Robot) -> Measured:
             return replace(
                 arm.measured, source=f"measured on an arm with the same axes, {arm.name}: {arm.measured.source}"
             )
+    return None
+
+
+def drives_of(robot: Robot) -> Measured:
+    """Return the measured drives of an arm, or those assumed for it; `source` says which."""
+    if (found := measured_drives(robot)) is not None:
+        return found
     actuators = robot.actuators
     constants = np.abs(np.diag(actuators.gear)) * actuators.torque_constant
     current = CurrentMap(np.where(constants > 0.0, constants, ASSUMED_TORQUE_CONSTANT), np.zeros(robot.n))

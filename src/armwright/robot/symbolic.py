@@ -67,7 +67,7 @@ class _Parameters(Graph):
         if not (name.isidentifier() and name.isascii()) or name in TAKEN:
             raise InputError(
                 f"{name!r} cannot name a parameter; use letters, digits and underscores, and not "
-                f"{', '.join(sorted(TAKEN))}"
+                f"{', '.join(sorted(TAKEN))}; make an expression of symbols: a, b = aw.symbols('a b'), then b - a"
             )
         with self.lock:
             if name not in self.names:
