@@ -33,6 +33,7 @@ def xs(program) -> list[float]:
 
 # what it shows, program behind HEAD, x of its moves [mm]
 ANSWERS = [
+    ("a colon is ISO's O: the program's number", ":1234\nG1 X1\n", [1]),
     ("modal motion", "G1 X1\nX2\nG0 X3\nX4", [1, 2, 3, 4]),
     ("no blanks, lower case, line numbers", "n10g1x1y2\nN20 g1 x 3", [1, 3]),
     ("comments", "G1 (X9) X1 ; X9\n(X9)\n;X9\nX2 (a (nested) one)", [1, 2]),

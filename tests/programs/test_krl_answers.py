@@ -226,7 +226,7 @@ REFUSED = [
     ("DECL FRAME f\nf={X 1}\nf.W=2", "a FRAME has no part 'w'"),
     ("DECL AXIS a\na={A1 1}\nr=a.X", "a AXIS has no part 'x'"),
     ("DECL FRAME f={X 1,Q 2}", "unknown component"),
-    ("prog()", "more than 40 deep"),
+    ("deep(1)\nEND\nDEF deep(n:IN)\nINT n\ndeep(n+1)", "more than 40 deep"),
 ]
 
 
@@ -354,3 +354,48 @@ def test_moves_of_loops_in_a_short_text_are_bounded_until_the_user_says_how_many
     with pytest.raises(aw.ProgramError, match=r"more than 50\d0 moves.*--most-moves"):
         aw.read_program(text, "krl")
     assert len(aw.read_program(text, "krl", most_moves=5201).moves) == 5201
+
+
+def test_factory_config_says_speeds_and_corners_and_no_frames(tmp_path):
+    there = "{X 510,Y 0,Z 600,A 0,B 90,C 0}"
+    text = src(f"BAS(#INITMOV,0)\nBAS(#TOOL,0)\nLIN {there} C_DIS\nLIN {P}\nBAS(#TOOL,1)\nLIN {there}")
+    alone = aw.read_program(text, "krl")
+    assert "--config factory" in alone.reading.gaps[0].reason
+    shipped = aw.read_program(text, "krl", config="factory")
+    assert shipped.moves[1].speed == ToolRate(2.0, math.radians(200)) and shipped.moves[1].blend == Distance(0.003)
+    assert [gap.reason.split(" is in")[0] for gap in shipped.reading.gaps] == ["TOOL_DATA[1]"]
+    assert any("as shipped" in note.message for note in shipped.reading.assumed)
+    (tmp_path / "a.src").write_text(text, encoding="utf-8")  # a true one beside the program goes before
+    (tmp_path / "$config.dat").write_text("DEFDAT $CONFIG PUBLIC\nREAL DEF_VEL_CP=0.5\nENDDAT\n", encoding="utf-8")
+    assert aw.read_program(tmp_path / "a.src", config="factory").moves[1].speed.linear == 0.5
+    with pytest.raises(aw.ProgramError, match="or the word factory"):
+        aw.read_program(text, "krl", config="fabrik")
+
+
+def test_a_program_that_calls_itself_without_an_end_is_one_pass():
+    more = "DEF second()\nLIN_REL {X 10}\nprog()\nLIN_REL {X 1000}\nEND\n"
+    program = aw.read_program(src("LIN_REL {X 1}\nsecond()\nLIN_REL {X 100}", more), "krl")
+    assert len(program.moves) == 3 and program.reading.whole  # the first is `src`'s own
+    assert any("begins anew, one pass" in note.message for note in program.reading.assumed)
+    counted = "n=n+1\nLIN_REL {X 1}\nIF n<3 THEN\nprog()\nENDIF"
+    ended = aw.read_program("DEF prog()\n" + counted + "\nEND\n", "krl", define={"n": "0"})
+    assert ended.reading.reached == 3 and not any("anew" in note.message for note in ended.reading.assumed)
+
+
+def test_a_data_file_named_before_its_source_belongs_to_it(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "sub.dat").write_text("DEFDAT SUB\nDECL AXIS XP={A1 7}\nENDDAT\n", encoding="utf-8")
+    (tmp_path / "far" / "sub.src").write_text("DEF SUB()\nPTP XP\nEND\n", encoding="utf-8")
+    (tmp_path / "a.src").write_text("DEF A()\nSUB()\nEND\n", encoding="utf-8")
+    for names in (["sub.dat", "sub.src"], ["sub.src", "sub.dat"]):
+        program = aw.read_program(tmp_path / "a.src", more=[tmp_path / "far" / name for name in names])
+        assert program.reading.words == "1 of 1 moves"
+
+
+def test_what_only_an_assumption_makes_impossible_is_left_out():
+    words = "INT b[3],n\nn=-1\nIF $IN[1] THEN\nn=2\nENDIF\nb[n]=1\nPTP {A1 10}"
+    program = aw.read_program("DEF prog()\n" + words + "\nEND\n", "krl")
+    assert not program.reading.whole and "no item -1 in b" in program.reading.set_aside[0].message
+    assert aw.read_program("DEF prog()\n" + words + "\nEND\n", "krl", inputs={"$IN[1]": True}).reading.whole
+    with pytest.raises(aw.ProgramError, match="no item -1"):
+        aw.read_program("DEF prog()\nINT b[3]\nb[-1]=1\nPTP {A1 10}\nEND\n", "krl")

@@ -209,3 +209,16 @@ def test_refusals():
         MotorMonitor(rl15(), 0.0)
     with pytest.raises(InputError, match="max_gap"):
         MotorMonitor(rl15(), DT, max_gap=-1)
+
+
+def test_a_controller_that_was_started_anew_is_followed():
+    watch = MotorMonitor(rl15(), DT)
+    q = np.array(stream()[0].q)
+    said = [watch(t, q).status for t in (500.0, 500.0 + DT, 0.0, DT, 2 * DT)]
+    assert said == ["start", "cycle", "restart", "cycle", "cycle"]
+
+
+def test_before_anything_was_wanted_the_whole_torque_is_left_and_nothing_is_warned_of(recwarn):
+    first = MotorMonitor(rl15(), DT)(0.0, np.array(stream()[0].q))
+    assert first.margin == 1.0 and not first.flagged
+    assert not list(recwarn)

@@ -183,9 +183,7 @@ def test_deep_and_long_programs_end_in_words():
         (f"movel(p[{deep}\n", "urscript"),
         ("x = " + "[" * 5000 + "\n", "urscript"),
         ("while 1 < 2:\n" * 5000, "urscript"),
-        ("def f():\n  f()\nend\nf()\n", "urscript"),
         ("i = 0\nwhile i < 1000000000:\n  i = i + 1\nend\n", "urscript"),
-        ("MODULE a\nPROC main()\nmain;\nENDPROC\nENDMODULE\n", "rapid"),
         ("MODULE a\nCONST num x := " + "-(" * 5000 + "\n", "rapid"),
         ("DEF a()\n" + "IF TRUE THEN\n" * 5000, "krl"),
         ("DEF a()\nFOR i=1 TO 1000000000\nENDFOR\nEND\n", "krl"),
@@ -197,3 +195,15 @@ def test_deep_and_long_programs_end_in_words():
     ):
         with pytest.raises(aw.ProgramError):
             aw.read_program(text, language)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("def f():\n  f()\nend\nf()\n", "urscript"),
+        ("MODULE a\nPROC main()\nmain;\nENDPROC\nENDMODULE\n", "rapid"),
+    ],
+)
+def test_a_routine_that_calls_itself_is_one_pass_and_says_so(text, language):
+    program = aw.read_program(text, language)
+    assert not program.moves and any("called without an end" in note.message for note in program.notes)

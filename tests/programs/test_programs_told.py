@@ -108,3 +108,27 @@ def test_texts_saved_as_utf_16_are_read(tmp_path):
     file.write_bytes(b"\x00\xff" + bytes(40))
     with pytest.raises(ProgramError, match=r"m\.mod"):
         aw.read_program(file)
+
+
+POLLING = {
+    "rapid": "MODULE m\nPROC main()\nWHILE di1=0 DO\n{}\nENDWHILE\nMoveAbsJ [[1,0,0,0,0,0],[9E9,9E9,9E9,9E9,9E9,9E9]],"
+    "v100,fine,tool0;\nENDPROC\nENDMODULE\n",
+    "krl": "DEF m()\nPTP {{A1 0,A2 -90,A3 90,A4 0,A5 0,A6 0}}\nREPEAT\n{}\nUNTIL $IN[1]\nEND\n",
+    "urscript": "def m():\n  while not get_digital_in(1):\n    {}\n  end\n  movej([1,0,0,0,0,0])\nend\n",
+}
+IN_THE_LOOP = {
+    "rapid": ("WaitTime 0.5;", "MoveAbsJ [[2,0,0,0,0,0],[9E9,9E9,9E9,9E9,9E9,9E9]],v100,fine,tool0;"),
+    "krl": ("WAIT SEC 0.5", "PTP {A1 2}"),
+    "urscript": ("sleep(0.5)", "movej([2,0,0,0,0,0])"),
+}
+
+
+@pytest.mark.parametrize("language", sorted(POLLING))
+def test_a_loop_on_an_input_goes_round_once_for_every_reading_that_is_told(language):
+    for words in IN_THE_LOOP[language]:
+        text = POLLING[language].format(words)
+        for readings in ([0, 0, 0, 1], [0, 1], [1]):
+            inputs = {NAMED[language]: [bool(r) for r in readings] if language != "rapid" else readings}
+            rounds = len(readings) - (language != "krl")  # KRL's loop tests at its end
+            assert len(aw.read_program(text, language, inputs=inputs).moves) == 1 + rounds
+        assert len(aw.read_program(text, language).moves) == 2  # nothing told: one pass

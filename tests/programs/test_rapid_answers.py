@@ -265,7 +265,7 @@ REFUSED = [
     ("IF 1=1 THAN MoveL p, v100, fine, tool0; ENDIF", "did you mean 'then'"),
     ("IF 1=1 THEN MoveL p, v100, fine, tool0;", "never closed by 'endif'"),
     ("ENDWHILE", "belongs to no block"),
-    ("main;", "more than 40 deep"),
+    ("deep 1;\nENDPROC\nPROC deep(num n)\ndeep n+1;", "more than 40 deep"),
     ("MoveL p, v100, fine, fixed;", "stand beside the arm"),
     ("MoveL p, v100, fine, tool0\\WObj:=moving;", "work objects that move"),
     ("SyncMoveOn s, all;", "several arms"),
@@ -371,3 +371,16 @@ def test_entries():
 def test_a_file_that_moves_nowhere_is_read():
     program = aw.read_program("MODULE m\nFUNC num f(num a)\nRETURN a;\nENDFUNC\nENDMODULE\n", "rapid")
     assert program.moves == () and program.reading.routines == ("f",)
+
+
+@pytest.mark.parametrize("words", ["wIn.oframe.trans.x := 5;", "wIn.oframe := [[1,2,3],[1,0,0,0]];"])
+def test_a_work_object_of_another_file_with_parts_set_here_is_a_gap_or_lies_on_the_base(words):
+    target = "[[400,0,400],[0,0,1,0],[0,0,0,0],[9E9,9E9,9E9,9E9,9E9,9E9]]"
+    text = f"MODULE m\nPROC main()\n{words}\nMoveJ {target},v100,fine,tool0\\WObj:=wIn;\nENDPROC\nENDMODULE\n"
+    assert "only parts of it are set; --define" in aw.read_program(text, "rapid").reading.gaps[0].reason
+    assumed = aw.read_program(text, "rapid", assume_frames=True)
+    place = [5, 0, 0] if "x :=" in words else [1, 2, 3]
+    assert (assumed.moves[0].T_base_frame[:3, 3] * 1000).round(9).tolist() == place
+    assert any("taken as those of wobj0" in note.message for note in assumed.reading.assumed)
+    whole = '[FALSE,TRUE,"",[[0,0,0],[1,0,0,0]],[[0,0,0],[1,0,0,0]]]'
+    assert aw.read_program(text, "rapid", define={"wIn": whole}).reading.whole

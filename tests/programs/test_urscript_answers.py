@@ -40,6 +40,13 @@ ANSWERS = [
     ("length", x("length([1, 2, 3])") + x("get_list_length([1])"), "", [3, 1]),
     ("made lists", "  l = make_list(3, 2)\n" + x("l[2] + size(l)"), "", [5]),
     ("norm", x("norm([3, 4])") + x("norm(-2)"), "", [5, 2]),
+    ("direction", "  d = normalize([3, 0, 4])\n" + x("d[0]") + x("d[2]"), "", [0.6, 0.8]),
+    (
+        "towards, as PolyScope writes it",
+        "  movel(p[1, 0, 0.4, 0, 0, 0])\n  movel(pose_add(get_target_waypoint(), p[0.25, 0, 0, 0, 0, 0]))\n",
+        "",
+        [1, 1.25],
+    ),
     ("structures", "  s = struct(n = 1, t = [2, 3])\n  s.n = 4\n" + x("s.n") + x("s.t[1]"), "", [4, 3]),
     ("poses have items", "  a = p[1, 2, 3, 0, 0, 0]\n  a[0] = a[0] + a[1]\n" + x("a[0]"), "", [3]),
     (
@@ -242,7 +249,7 @@ REFUSED = [
     ("  movel(p[1, 0, 0, 0, 0, 0]\n", "expected"),
     ("  movec(p[1, 0, 0, 0, 0, 0], p[1, 1, 0, 0, 0, 0], mode=4)\n", "no mode 4"),
     ("  l = [1]\n  l[1] = 2\n", "no item 1"),
-    ("  prog()\n", "more than 40 deep"),
+    ("  def deep(n):\n    deep(n + 1)\n  end\n  deep(1)\n", "more than 40 deep"),
     ("  def g(a=1, b):\n    return a\n  end\n  g(2)\n", "g lacks 'b'"),
 ]
 
@@ -254,35 +261,10 @@ def test_refusals(words, message):
     assert caught.value.line and caught.value.valid
 
 
-UNTIL = """  thread t():
-    flag = 1
-    movel(p[9, 0, 0, 0, 0, 0])
-    flag = 2
-  end
-  h = run t()
-"""
-
-
-@pytest.mark.parametrize(
-    "wait, known",
-    [
-        ("", [1]),  # nobody waits for the thread: what follows is not known either
-        ("  join h\n", [1, 2]),
-        ("  kill h\n", [1, 2]),
-        ("  while flag < 2:\n    sync()\n  end\n", [1, 2]),
-        ("  while True:\n    if get_digital_in(1):\n      kill h\n      break\n    end\n    sync()\n  end\n", [1, 2]),
-        ("  while True:\n    if flag > 1:\n      break\n    end\n    sync()\n  end\n", [1, 2]),
-        ("  while get_digital_in(1):\n    sync()\n  end\n", [1]),
-        ("  u = run quiet()\n  kill u\n", [1]),  # another thread ends
-    ],
-)
-def test_moves_of_a_thread_are_a_gap_until_the_program_waited_for_it(wait, known):
-    quiet = "  thread quiet():\n    sleep(1)\n  end\n  flag = 0\n"
-    program = aw.read_program(src(quiet + x("1") + UNTIL + wait + x("2")), "urscript")
-    assert places(program) == known
-    gaps = program.reading.gaps
-    assert "thread 't' moves the arm" in gaps[0].reason and gaps[0].before == 1
-    assert [gap.line for gap in gaps[1:]] == ([] if len(known) == 2 else [program.text.count("\n") - 1])
+def test_pose_sub_is_what_pose_add_undoes():
+    a, b = "p[0.4, 0.1, 0.3, 1, 0.5, 0]", "p[0.1, 0.2, 0.1, 0, 0.4, 0.9]"
+    back, plain = moves(f"  movel(pose_add(pose_sub({a}, {b}), {b}))\n  movel({a})\n")
+    np.testing.assert_allclose(back.target.T, plain.target.T, atol=1e-12)
 
 
 def test_files_without_moves_are_readings():

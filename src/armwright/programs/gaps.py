@@ -33,9 +33,12 @@ def check_known(program: Program) -> None:
 
 
 def checked_moves(plan: ProgramPlan) -> int:
-    """Return how many moves of its program a plan checks: the known ones, without those that begin behind a gap.
+    """Return how many moves of its program a plan checks: the known ones that the arm can make.
+
+    Those that begin behind a gap are not checked.
 
     The way to the first target counts as known where no gap lies before it: what is not known there is the start.
     """
     known = [k for k, move in enumerate(plan.program.moves) if move.kind != "wait"]
-    return len(known) - len(set(plan.route.unchecked) - set(known[:1]))
+    left_out = {one.move for one in plan.route.impossible}
+    return len(known) - len((set(plan.route.unchecked) - set(known[:1])) | left_out)

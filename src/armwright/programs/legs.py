@@ -16,6 +16,7 @@ from armwright.kinematics.ik_limits import SLACK, fit_turns
 from armwright.motion.cartesian_path import ZERO_LENGTH, CartesianPath, circle_about, circle_via, line
 from armwright.motion.joint_curve import closed_form
 from armwright.motion.tool_path import ON_THE_SPOT, Segment, segment_of, spline_segments
+from armwright.programs.impossible_moves import MoveImpossibleError
 from armwright.programs.posture_status import by_status, fit_status, has_status, status_of, words_of
 from armwright.programs.program import Joints, Pose, Stop, Tangent
 from armwright.programs.reading import Note
@@ -81,6 +82,10 @@ class Walker:
         """Return an error that names the line and the move's text."""
         return refusal(self.program, move, message, valid)
 
+    def impossible(self, move: Move, message: str, valid: str = "") -> MoveImpossibleError:
+        """Return the error of a move that the arm cannot make."""
+        return impossible(self.program, move, message, valid)
+
     def joint_leg(self, index: int, q: Array) -> Leg | None:
         """Return the leg of a joint move from joints q (n,); None if it has no length."""
         move = self.program.moves[index]
@@ -101,7 +106,7 @@ class Walker:
         if outside.any():
             j = int(np.argmax(outside))
             joint = self.robot.joints[j]
-            raise self.refuse(
+            raise self.impossible(
                 move,
                 f"joint {j + 1} ({joint.name!r}) of {self.robot.name!r} would stand at {np.degrees(goal[j]):.2f}°, "
                 "outside its range",
@@ -189,7 +194,7 @@ class Walker:
         try:
             path = line(T, end) if move.kind == "line" else _arc(move, T, end)
         except InputError as error:
-            raise self.refuse(move, str(error)) from error
+            raise self.impossible(move, str(error)) from error
         segment = segment_of(path, with_path=move.orientation == "with_path")
         if move.arc_angle is not None:
             end = path.T_end
@@ -232,21 +237,26 @@ def refusal(program: Program, move: Move, message: str, valid: str = "") -> Prog
     return ProgramError(message, file=program.file, line=move.line, word=move.text, valid=valid)
 
 
-def out_of_reach(walker: Walker, move: Move, T: Array, q: Array) -> ProgramError:
+def impossible(program: Program, move: Move, message: str, valid: str = "") -> MoveImpossibleError:
+    """Return the error of a move that an arm cannot make."""
+    return MoveImpossibleError(message, file=program.file, line=move.line, word=move.text, valid=valid)
+
+
+def out_of_reach(walker: Walker, move: Move, T: Array, q: Array) -> MoveImpossibleError:
     """Return the error of a target T (4, 4) T_base_tool that no posture reaches; `q` (n,) is where the arm was."""
     robot = walker.robot
     goal = flange_of(move, T)
     away, most = float(np.linalg.norm(goal[:3, 3])), robot.memo("farthest", farthest)
     said = f"the target {_named(move.target)}is out of reach of {robot.name!r}"
     if away > most:  # joint angles of a closest approach would tell nothing
-        return walker.refuse(
+        return walker.impossible(
             move,
             f"{said}: its flange would be {away:.3g} m from the base, and comes no farther than {most:.3g} m",
             f"places within {most:.3g} m of the base, or a base, work object or part that lies nearer",
         )
     closest: Any = ik(robot, goal, seed=q, limits=False)
     posture = fit_turns(robot, closest.closest[None], q[None], True).q[0]
-    return walker.refuse(
+    return walker.impossible(
         move,
         f"{said}: the closest approach misses it by {1e3 * closest.closest_position_error:.1f} mm and "
         f"{np.degrees(closest.closest_rotation_error):.1f}°",

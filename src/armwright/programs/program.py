@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.html_text import html_table
 from armwright.robot.parts import ByContent, frozen, frozen_pose
 
 if TYPE_CHECKING:
@@ -309,6 +310,17 @@ class Program(ByContent):
     notes: tuple[Note, ...] = field(default=(), compare=False)
     reading: ProgramReading | None = field(default=None, compare=False)
     text: str = field(default="", compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        """Return one line: name, language, arm, moves."""
+        told = [part for part in (self.language, self.robot and f"for {self.robot}") if part]
+        count = f"{len(self.moves)} move{'s' if len(self.moves) != 1 else ''}"
+        return f"Program({self.name!r}, {', '.join([*told, count])})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: a row per move."""
+        rows = [(k + 1, move.line or "–", move.kind, move.text) for k, move in enumerate(self.moves)]
+        return html_table(repr(self), ("move", "line", "kind", "as written"), rows)
 
     def __post_init__(self) -> None:
         """Freeze; refuse programs without a motion."""

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 Law = Literal["words", "fastest"]
+Impossible = Literal["refuse", "leave out"]
 
 
 class MovePlan(NamedTuple):
@@ -144,6 +145,7 @@ def plan_program(
     tool: ArrayLike | None = None,
     payload: Payload | None = None,
     wrench: ArrayLike | Pushes | None = None,
+    impossible: Impossible = "refuse",
 ) -> ProgramPlan:
     """Plan the motion of a program.
 
@@ -166,6 +168,8 @@ def plan_program(
             several, for axes of the tool and for some of the moves.
         override: share of the planned speed at which everything runs, > 0; accelerations follow by its square, waits
             stay.
+        impossible: what is done with moves that the arm cannot make: "refuse" the program, or "leave out" those moves
+            and plan the others (`ProgramPlan.route.impossible` has them), if there are any.
 
     Raises:
         ProgramError: a move that cannot be made; names line, millimetre and joint, and the nearest thing that works.
@@ -177,11 +181,13 @@ def plan_program(
     positive(override, "override", "-")
     if law not in ("words", "fastest"):
         raise InputError(f"law must be 'words' or 'fastest', got {law!r}")
+    if impossible not in ("refuse", "leave out"):
+        raise InputError(f"impossible must be 'refuse' or 'leave out', got {impossible!r}")
     program = pushed(_completed(program, tool, payload), wrench)
     check_program(program, robot)
     notes = [*program.notes]
     q = _start(robot, program, start_q, notes)
-    way = route(robot, program, q)
+    way = route(robot, program, q, leave_out=impossible == "leave out")
     notes += way.notes
     timing = Timing(law, acceleration, keep_acceleration, override, share, jerk)
     time = _clocked(robot, program, way, cycle, timing, notes)

@@ -25,6 +25,7 @@ from armwright.programs.interpreter.program_files import MAX_BYTES, decoded
 from armwright.programs.interpreter.program_folder import SEVERAL, main_file
 from armwright.programs.languages import LANGUAGES, Language
 from armwright.programs.languages.gcode_options import gcode_options
+from armwright.programs.languages.krl_factory import FACTORY
 from armwright.programs.program import Joints, Move, Pose, Program
 from armwright.programs.reading import MOST_STATEMENTS, BranchKey, Note, ReadOptions
 
@@ -114,7 +115,8 @@ def read_program(
             ``.ngc``, ``.gcode``, ``.tap``, ``.cnc``, ``.gco``), else the look of the text; if neither is clear, an
             error asks.
         more: further files of the program; RAPID and KRL files beside `source` are found when a name is missing.
-        config: the controller's own data, KRL's ``$config.dat`` (or the folder that has it).
+        config: the controller's own data, KRL's ``$config.dat`` (or the folder that has it); ``factory`` for the
+            speeds, accelerations and corners that the maker ships, where no such file is at hand.
         inputs: values of inputs by name; a list is used up reading by reading. Inputs that nobody tells are off.
         waits: how long waiting for an input takes [s], by its name (of G-code: M0, M1 and their like); 0 s if omitted.
         choose: which way tests go that depend on what is not known, by `Undecided.key`; see `read_branches`.
@@ -163,8 +165,9 @@ def read_program(
         start_q=_start(start_q, robot),
         **gcode_options(dialect, part, tool_axis, spin, machine_home, machine_frame),
     )
-    if told.config is not None and not told.config.exists():
-        raise ProgramError("cannot read: no such file or folder", file=str(config), valid="the controller's own data")
+    if told.config is not None and told.config != Path(FACTORY) and not told.config.exists():
+        valid = f"the controller's own data, or the word {FACTORY}"
+        raise ProgramError("cannot read: no such file or folder", file=str(config), valid=valid)
     if passes < 1:
         raise InputError(f"read_program: passes: expected 1 or more, got {passes}")
     western = False

@@ -17,7 +17,7 @@ from armwright.kinematics import fk, ik, jacobian
 from armwright.kinematics.extent import weights
 from armwright.kinematics.ik_limits import SLACK, fit_turns, middle
 from armwright.motion.joint_curve import closed_form
-from armwright.programs.legs import flange_of, nearest_posture, out_of_reach, pose_of, refusal, tool_of
+from armwright.programs.legs import flange_of, impossible, nearest_posture, out_of_reach, pose_of, tool_of
 from armwright.programs.posture_status import by_status, has_status, words_of
 from armwright.programs.program import Joints, Pose
 
@@ -40,13 +40,14 @@ def known_target(move: Move) -> bool:
     return isinstance(move.target, Pose) and not any(move.target.free)
 
 
-def standing_at(walker: Walker, index: int, before: Array | None) -> Array:
+def standing_at(walker: Walker, index: int, before: Array | None, *, led: str = "that are not known") -> Array:
     """Return the posture (n,) in which a plan begins at the target of a move, and note it.
 
     Args:
         walker: has the arm and the program, and takes the note.
         index: of the move.
         before: (n,) where the arm was before a gap; None at first.
+        led: what moves lead to this target, for the note.
 
     Raises:
         ProgramError: a target out of reach or outside the joint limits.
@@ -70,7 +71,7 @@ def standing_at(walker: Walker, index: int, before: Array | None) -> Array:
     else:
         walker.note(
             move,
-            "the way to this target leads through moves that are not known: the plan begins anew at rest in it, and "
+            f"the way to this target leads through moves {led}: the plan begins anew at rest in it, and "
             f"the way there is not checked; posture ({angles})°: {why}",
         )
     return q
@@ -110,7 +111,7 @@ def _of_pose(walker: Walker, index: int, at: Array, *, first: bool) -> tuple[Arr
     outside = (q < robot.lower - SLACK) | (q > robot.upper + SLACK)
     if outside.any():
         j = int(np.argmax(outside))
-        raise refusal(
+        raise impossible(
             walker.program,
             move,
             f"joint {j + 1} ({robot.joints[j].name!r}) of {robot.name!r} would stand at {np.degrees(q[j]):.2f}°, "

@@ -21,6 +21,7 @@ from armwright.motion.joint_curve import along
 from armwright.motion.path_error import PathError
 from armwright.motion.trajectory import Trajectory
 from armwright.programs.corners import CornerRun, chain, fit_zones, sharp_words, stops_at_corners, tool_corner
+from armwright.programs.impossible_moves import ImpossibleMove, MoveImpossibleError
 from armwright.programs.legs import Walker, rested, tool_of
 from armwright.programs.program import Stop, Tangent
 from armwright.programs.program_start import known_target, standing_at
@@ -31,20 +32,27 @@ if TYPE_CHECKING:
 
     from armwright.motion.tool_path import ToolPath
     from armwright.programs.legs import Leg
-    from armwright.programs.program import Program
+    from armwright.programs.program import Move, Program
     from armwright.robot.model import Robot
     from armwright.types import Array
 
 
 def path_refusal(
     walker: Walker, legs: list[Leg], path: ToolPath, tool: Array, q: Array, error: PathError
-) -> ProgramError:
+) -> MoveImpossibleError:
     """Return the error of a program for a tool path that an arm cannot follow."""
-    k = min(int(np.searchsorted(path.corners[1:], error.sigma, side="left")), len(legs) - 1)
+    k = _leg_at(path, legs, error)
     into = error.sigma - path.corners[k]
     move = walker.program.moves[legs[k].index]
     message = f"{1e3 * into:.1f} mm into this move of {1e3 * legs[k].length:.1f} mm {error.what}"
-    return walker.refuse(move, message, _what_works(walker, path, tool, q, error, into))
+    refused = walker.impossible(move, message, _what_works(walker, path, tool, q, error, into))
+    refused.leg = k
+    return refused
+
+
+def _leg_at(path: ToolPath, legs: list[Leg], error: PathError) -> int:
+    """Return which of the legs of a tool path the arm cannot follow."""
+    return min(int(np.searchsorted(path.corners[1:], error.sigma, side="left")), len(legs) - 1)
 
 
 def _what_works(walker: Walker, path: ToolPath, tool: Array, q: Array, error: PathError, into: float) -> str:
@@ -79,6 +87,7 @@ class Route:
         notes: what had to be changed or assumed.
         leaps: (m+1,) stops at which the arm is set down elsewhere, behind moves that are not known: there q jumps.
         unchecked: indices of moves whose way is not known, and that the route leaves out.
+        impossible: moves that the arm cannot make, and that the route leaves out.
     """
 
     curve: Trajectory
@@ -90,6 +99,7 @@ class Route:
     leaps: NDArray[np.bool_]
     blended: NDArray[np.bool_]
     unchecked: tuple[int, ...] = ()
+    impossible: tuple[ImpossibleMove, ...] = ()
 
     @property
     def sections(self) -> list[tuple[int, int]]:
@@ -103,14 +113,16 @@ class Route:
         return Trajectory(breaks - breaks[0], self.curve.coefficients[first:last])
 
 
-def route(robot: Robot, program: Program, q_start: Array | None = None) -> Route:
+def route(robot: Robot, program: Program, q_start: Array | None = None, *, leave_out: bool = False) -> Route:
     """Lay the way of a program from joints q_start (n,); None begins at its first target (see `program_start`).
+
+    With `leave_out` moves that the arm cannot make are left out, as those that are not known, if any other can be made.
 
     Raises:
         ProgramError: a move that cannot be made; names line, place on the move, joint, and what would work.
     """
     walker = Walker(robot, program)
-    laid = _first_that_works(walker, q_start)
+    laid = _first_that_works(walker, q_start, leave_out=leave_out)
     if not laid.runs:
         if laid.unchecked:
             gaps = program.reading.gaps if program.reading is not None else ()
@@ -140,21 +152,30 @@ def route(robot: Robot, program: Program, q_start: Array | None = None) -> Route
         leaps,
         whole.blended,
         tuple(laid.unchecked),
+        tuple(ImpossibleMove(k, error.words, error.valid) for k, error in sorted(laid.impossible.items())),
     )
 
 
 @dataclass(slots=True)
 class _Laid:
-    """What was laid so far: runs, those that begin anew, moves left out, and the wait before all [s]."""
+    """What was laid so far: runs, those that begin anew, moves left out and why, and the wait before all [s]."""
 
     runs: list[CornerRun] = field(default_factory=list)
     anew: list[int] = field(default_factory=list)
     unchecked: list[int] = field(default_factory=list)
+    impossible: dict[int, MoveImpossibleError] = field(default_factory=dict)
+    leave_out: bool = False
     first_wait: float = 0.0
 
 
-def _first_that_works(walker: Walker, q_start: Array | None) -> _Laid:
-    """Lay the way from q_start, or from the first of the postures at the first target from which it can be followed."""
+MOST_POSTURES = 8  # at the first target that are tried for a program with moves that cannot be made
+
+
+def _first_that_works(walker: Walker, q_start: Array | None, *, leave_out: bool) -> _Laid:
+    """Lay the way from q_start, or from the first of the postures at the first target from which it can be followed.
+
+    If there is none, `leave_out` takes the one from which the fewest moves cannot be made.
+    """
     refused: ProgramError | None = None
     while True:
         laid = _Laid()
@@ -163,11 +184,32 @@ def _first_that_works(walker: Walker, q_start: Array | None) -> _Laid:
         except ProgramError as error:
             refused = refused or error
             walker.start_rank += 1
-            if not isinstance(error.__cause__, PathError) or walker.start_rank >= walker.start_options:
-                raise refused from error
-            walker.begin_anew()
-            continue
+            if isinstance(error.__cause__, PathError) and walker.start_rank < walker.start_options:
+                walker.begin_anew()
+                continue
+            if leave_out and isinstance(refused, MoveImpossibleError):
+                return _fewest_left_out(walker, q_start, refused)
+            raise refused from error
         return laid
+
+
+def _fewest_left_out(walker: Walker, q_start: Array | None, refused: ProgramError) -> _Laid:
+    """Lay the way without the moves that cannot be made, as few as the first posture's choice allows."""
+    ranks, fewest = range(min(walker.start_rank, MOST_POSTURES)), 0
+    left_out: list[int] = []
+    for rank in (*ranks, None):
+        if rank is None:
+            fewest = int(np.argmin(left_out))
+            if fewest == ranks[-1]:
+                break  # it was the last one laid
+        walker.start_rank = fewest if rank is None else rank
+        walker.begin_anew()
+        laid = _Laid(leave_out=True)
+        _lay(walker, laid, q_start)
+        left_out.append(len(laid.impossible))
+    if not laid.runs:
+        raise refused
+    return laid
 
 
 def _lay(walker: Walker, laid: _Laid, start: Array | None) -> None:
@@ -177,57 +219,106 @@ def _lay(walker: Walker, laid: _Laid, start: Array | None) -> None:
     runs = laid.runs
     legs: list[Leg] = []  # tool moves not yet solved
     before = q = start  # joints before what is not known, and now
-    lost, k = start is None, 0
+    lost, k, led = start is None, 0, ""
     whole = any(map(known_target, moves))  # a target that leaves nothing open; else the first one has to do
-    while k < len(moves):
-        move, last = moves[k], k + 1
+    while k <= len(moves):
+        move = moves[k] if k < len(moves) else None
+        if legs and q is not None and (move is None or k in gaps or not _goes_on(walker, legs, move)):
+            if move is not None and k in gaps:
+                _stop_here(walker, runs, legs, 0.0, why="is led on by a move that is not known")
+            q, broken = _tool_runs(walker, laid, legs, q)
+            legs = []
+            if broken is not None:  # everything behind it once more, from where the arm then is
+                lost, before, k, led = True, q, broken + 1, CANNOT
+                continue
+        if move is None:
+            break
+        last = k + 1
         if k in gaps and q is not None:
             _stop_here(walker, runs, legs, 0.0, why="is led on by a move that is not known")
-            if legs:
-                runs.append(_tool_run(walker, legs, q))
-                legs, q = [], runs[-1].q_end
-            lost, before = True, q
+            lost, before, led = True, q, NOT_KNOWN
         if move.kind == "wait":
             seconds = getattr(move.speed, "seconds", 0.0)
             if not (lost and runs) and not _stop_here(walker, runs, legs, seconds, why="waits there"):
                 laid.first_wait += seconds
             k = last
             continue
-        if lost:
-            laid.unchecked.append(k)
-            if known_target(move) or (before is None and not whole):
-                q, lost = standing_at(walker, k, before), False
-                laid.anew.append(len(runs))
-            else:
-                walker.note(move, "where it begins is not known, and it names no whole target: left out")
-            k = last
-            continue
-        assert q is not None
-        if legs and (move.kind == "joint" or not np.array_equal(tool_of(move), tool_of(moves[legs[-1].index]))):
-            runs.append(_tool_run(walker, legs, q))
-            legs, q = [], runs[-1].q_end
-        if move.kind == "joint":
-            leg = walker.joint_leg(k, q)
-            new = [] if leg is None else [leg]
-            if leg is not None:
-                runs.append(CornerRun.straight(leg))
-                q = leg.q[1]
-        else:
-            T = legs[-1].T_end if legs else fk(walker.robot, q) @ tool_of(move)
-            if move.kind == "spline":
-                while last < len(moves) and moves[last].kind == "spline" and last not in gaps:
-                    last += 1
-                new = walker.spline_legs(k, last, T, _direction(legs))
-            else:
-                leg = walker.tool_leg(k, T)
+        try:
+            if lost:
+                if known_target(move) or (before is None and not whole):
+                    q, lost = standing_at(walker, k, before, led=led), False
+                    laid.anew.append(len(runs))
+                else:
+                    walker.note(move, "where it begins is not known, and it names no whole target: left out")
+                laid.unchecked.append(k)
+                k = last
+                continue
+            assert q is not None
+            if move.kind == "joint":
+                leg = walker.joint_leg(k, q)
                 new = [] if leg is None else [leg]
-            legs += new
+                if leg is not None:
+                    runs.append(CornerRun.straight(leg))
+                    q = leg.q[1]
+            else:
+                T = legs[-1].T_end if legs else fk(walker.robot, q) @ tool_of(move)
+                if move.kind == "spline":
+                    while last < len(moves) and moves[last].kind == "spline" and last not in gaps:
+                        last += 1
+                    new = walker.spline_legs(k, last, T, _direction(legs))
+                else:
+                    leg = walker.tool_leg(k, T)
+                    new = [] if leg is None else [leg]
+                legs += new
+        except MoveImpossibleError as error:
+            if not laid.leave_out:
+                raise
+            laid.impossible[k] = error
+            if q is not None and not lost:
+                _stop_here(walker, runs, legs, 0.0, why="cannot go on")
+                if legs:
+                    q, broken = _tool_runs(walker, laid, legs, q)
+                    legs = []
+                    if broken is not None:  # not from here, but from where the arm begins anew, if at all
+                        del laid.impossible[k]
+                        last = broken + 1
+                before = q
+            lost, led, k = True, CANNOT, last
+            continue
         if not new and isinstance(move.blend, Stop):
             _stop_here(walker, runs, legs, 0.0, why="the next move has no length")
         k = last
-    if legs:
-        assert q is not None
-        runs.append(_tool_run(walker, legs, q))
+
+
+NOT_KNOWN, CANNOT = "that are not known", "that the arm cannot make"
+
+
+def _goes_on(walker: Walker, legs: list[Leg], move: Move) -> bool:
+    """Return whether a move belongs to the tool path of the legs before it; a wait leaves that open."""
+    if move.kind == "wait":
+        return True
+    return move.kind != "joint" and np.array_equal(tool_of(move), tool_of(walker.program.moves[legs[-1].index]))
+
+
+def _tool_runs(walker: Walker, laid: _Laid, legs: list[Leg], q: Array) -> tuple[Array, int | None]:
+    """Solve consecutive tool moves from joints q (n,); return the joints at their end.
+
+    Where the arm cannot follow, that is the end of the last move that it can make, and the number of the next.
+    """
+    try:
+        laid.runs.append(_tool_run(walker, legs, q))
+    except MoveImpossibleError as error:
+        if not laid.leave_out:
+            raise
+        k = error.leg
+        if k:
+            made = [*legs[: k - 1], rested(legs[k - 1])]
+            q, earlier = _tool_runs(walker, laid, made, q)
+            if earlier is not None:
+                return q, earlier
+        laid.impossible[legs[k].index] = error
+        return q, legs[k].index
+    return laid.runs[-1].q_end, None
 
 
 def _stop_here(walker: Walker, runs: list[CornerRun], legs: list[Leg], seconds: float, why: str) -> bool:

@@ -56,6 +56,7 @@ class Element:
         self.owner, self.base, self.key, self.at = owner, base, key, at
         self.kind = owner.part_kind(base.kind, key) if isinstance(key, str) else base.kind
         self.declared, self.pending = 0, None
+        self.changer: str = base.changer
 
     @property
     def value(self) -> Value:
@@ -117,6 +118,12 @@ class Scopes:
                 self.own.setdefault(id(owner), {})[declare.at.key] = cell
         if not hidden:
             self.shared.setdefault(declare.at.key, cell)
+
+    def share(self, module: Module, partner: Module) -> None:
+        """Let a partner see data of a module that was added before it as its own."""
+        own = self.own.setdefault(id(partner), {})
+        for key, cell in self.own.get(id(module), {}).items():
+            own.setdefault(key, cell)
 
     def define(self, name: str, key: str, cell: Cell) -> None:
         """Add what a user defines, under the name that he wrote."""

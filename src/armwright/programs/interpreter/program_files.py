@@ -16,6 +16,7 @@ from armwright.programs.reading import ReadOptions
 
 MAX_BYTES = 8_000_000
 MOST_NEIGHBOURS = 400  # files of a folder that are looked at
+MOST_FAR = 1500  # files of a controller that are
 
 
 def decoded(content: bytes, file: str) -> tuple[str, bool]:
@@ -31,8 +32,15 @@ def decoded(content: bytes, file: str) -> tuple[str, bool]:
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x1a", ""), western
 
 
+CONTROLLER = "r1"  # folder of a KUKA controller whose files all know each other, however deep they lie
+CONTROLLER_PARTS = ("program", "system", "mada")  # one of these is in it
+
+
 class Neighbours:
-    """Files in the folder of a program, by suffix; each is read when it is first needed."""
+    """Files in the folder of a program, by suffix; each is read when it is first needed.
+
+    `far` are those of the controller on which the program is, in other folders.
+    """
 
     def __init__(self, file: str, suffixes: tuple[str, ...], options: ReadOptions) -> None:
         """Look at the folder of `file`; texts without a file have no neighbours but those that the user names."""
@@ -42,6 +50,20 @@ class Neighbours:
         found = [] if folder is None or not folder.is_dir() else sorted(folder.iterdir())
         found = [p for p in (*more, *found) if p.suffix.lower() in suffixes and p != here][:MOST_NEIGHBOURS]
         self.paths = list(dict.fromkeys(found))
+        self.controller = None if folder is None else controller_of(here)
+        self.suffixes, self._far = suffixes, None if self.controller is not None else tuple[Path, ...]()
+
+    @property
+    def far(self) -> tuple[Path, ...]:
+        """Return the files in other folders of the same controller."""
+        if self._far is None:
+            assert self.controller is not None
+            near, found = {path.resolve() for path in self.paths}, []
+            for path in sorted(self.controller.rglob("*")):
+                if path.suffix.lower() in self.suffixes and path.resolve() not in near and path.is_file():
+                    found.append(path)
+            self._far = tuple(found[:MOST_FAR])
+        return self._far
 
     def text(self, path: Path) -> str:
         """Return a neighbour's text; one that cannot be read has none."""
@@ -53,7 +75,16 @@ class Neighbours:
                 self.texts[key] = ""
         return self.texts[key]
 
-    def with_match(self, pattern: re.Pattern[str], word: str = "") -> list[Path]:
-        """Return the neighbours whose text matches."""
+    def with_match(self, pattern: re.Pattern[str], word: str = "", *, far: bool = False) -> list[Path]:
+        """Return the neighbours, or those farther away, whose text matches."""
         low = word.lower()
-        return [p for p in self.paths if (t := self.text(p)) and (not low or low in t.lower()) and pattern.search(t)]
+        paths = self.far if far else self.paths
+        return [p for p in paths if (t := self.text(p)) and (not low or low in t.lower()) and pattern.search(t)]
+
+
+def controller_of(file: Path) -> Path | None:
+    """Return the folder of the controller on which a file is; None if it is on none."""
+    for folder in file.absolute().parents:
+        if folder.name.lower() == CONTROLLER and any(i.name.lower() in CONTROLLER_PARTS for i in folder.iterdir()):
+            return folder
+    return None

@@ -38,6 +38,7 @@ from armwright.syntax.scanner import Token
 
 PASSES_TO_LEAVE = 1000  # of a loop that may leave itself; then it is taken for one without an end
 MOVES_TO_LEAVE = 500  # moves of such a loop, after which it is, too
+IDLE_PASSES = 2  # of a loop without an end that move nothing but set something: the next one may move the arm
 MOST_JUMPS = 1000
 MOST_WORK = 2_000_000  # values worked out and parts copied: seconds; no text without a loop has half of them
 WORK_A_MOVE = 40  # of programs whose user said how many moves they make
@@ -141,6 +142,9 @@ class Interpreter(TreeRoutines):
         except Obstacle:
             pass
         except ValueTrouble as trouble:
+            if self.unsure_tests and isinstance(statement, tree.If | tree.For | tree.While | tree.Switch):
+                self.impossible(statement.at, trouble)
+                return
             with contextlib.suppress(Obstacle):
                 self.notes.obstacle(str(trouble), statement.at, trouble.valid)
         except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
@@ -171,8 +175,13 @@ class Interpreter(TreeRoutines):
 
     # --- tests --------------------------------------------------------------------------------------------------------
 
-    def test(self, node: Node, at: Token, what: str, part: int = 0) -> bool | None:
-        """Return whether a test holds; None where it is not known and nothing can be taken for it."""
+    def test(
+        self, node: Node, at: Token, what: str, part: int = 0, *, ending: tuple[bool, bool] = (False, False)
+    ) -> bool | None:
+        """Return whether a test holds; None where it is not known and nothing can be taken for it.
+
+        `ending`: whether the program gives up where it does not hold, and where it does; the other way is taken then.
+        """
         value = self.value(node)
         if not isinstance(value, Unknown):
             return truth_of(value)
@@ -180,18 +189,23 @@ class Interpreter(TreeRoutines):
         names = ", ".join(value.names) or value.reason
         taken = None if value.guess is None else truth_of(value.guess)
         option = f"--input {value.names[0]}=…" if value.names else ""
+        ends = ending[bool(taken)] and not ending[not taken]
+        taken = not taken if ends else taken
         way = bool(self.notes.decide(self.options, at, part, names, ("false", "true"), int(bool(taken))))
-        self.notes.assume(at.line, f"{what} depends on {names}: taken as {self.truths[way]}", option)
+        why = ", for the program would end otherwise" if ends and way == taken else ""
+        self.notes.assume(at.line, f"{what} depends on {names}: taken as {self.truths[way]}{why}", option)
         return taken if way == bool(taken) else way
 
     def _if(self, statement: tree.If) -> None:
         unsure = False
         for part, (test, block) in enumerate(statement.branches):
             before = self.unsure_tests
-            holds = self.test(test, statement.at, "this test", part)
+            last = part + 1 == len(statement.branches)
+            ending = (last and self.gives_up(statement.otherwise), self.gives_up(block))
+            holds = self.test(test, statement.at, "this test", part, ending=ending)
             unsure = unsure or self.unsure_tests > before
             if holds:
-                if part + 1 == len(statement.branches):
+                if last:
                     self.missed(statement.otherwise, test, holds=False)
                 self.branch(block, unsure)
                 return
@@ -218,9 +232,14 @@ class Interpreter(TreeRoutines):
             )
             self.notes.needs.setdefault((self.notes.module.file, block[0].at.line), text)
 
+    def gives_up(self, block: Block) -> bool:
+        """Return whether a block moves nothing and ends the program, as programs do about an error."""
+        return False
+
     def _switch(self, statement: tree.Switch) -> None:
         subject = self.value(statement.subject)
         if isinstance(subject, Unknown):
+            self.unsure_tests += 1
             names = ", ".join(subject.names) or subject.reason
             option = f"--input {subject.names[0]}=…" if subject.names else ""
             self.notes.assume(statement.at.line, f"this choice depends on {names}", option)
@@ -309,10 +328,13 @@ class Interpreter(TreeRoutines):
     def _while(self, statement: tree.While) -> None:
         leaves = any(isinstance(s, tree.Leave | tree.Return | tree.Jump) for s in tree.statements_in(statement.body))
         names = sorted(self.names_in(statement.test)) if statement.test is not None else []
-        passes, fixed, kept, since = 0, 0, None, 0
+        passes, fixed, kept, since, idle = 0, 0, None, 0, 0
+        begun = len(self.notes.draft.moves) + len(self.notes.gaps)
         while True:
             self.step(statement.at)
+            told = self.inputs.left()
             known = self.loop_test(statement, passes, at_end=False)
+            read = told != self.inputs.left()
             if known is False:
                 break
             before, gaps = self.changes, len(self.notes.gaps)
@@ -321,10 +343,14 @@ class Interpreter(TreeRoutines):
             if not self.loop_body(statement.body):
                 return
             passes += 1
+            told = self.inputs.left()
             if statement.until and self.loop_test(statement, passes, at_end=True) is False:
                 return
             if known is None and not statement.until:
                 continue  # decided again: still unknown means that one pass was enough
+            if read or told != self.inputs.left():
+                fixed, kept = 0, None
+                continue  # the test has used up one of the readings that the user said
             still = self.changes == before and len(self.notes.draft.moves) + len(self.notes.gaps) == moves
             if leaves and not still and self.changes == before and len(self.notes.gaps) == gaps:
                 still = all(move.kind == "wait" for move in self.notes.draft.moves[moves - gaps :])  # it only waits
@@ -340,9 +366,13 @@ class Interpreter(TreeRoutines):
                 more = len(self.notes.draft.moves) + len(self.notes.gaps) - since
                 tried = fixed >= PASSES_TO_LEAVE or more > MOVES_TO_LEAVE or id(statement) in self.endless
                 if fixed >= self.options.passes and (not leaves or tried):
+                    if idle < IDLE_PASSES and begun == len(self.notes.draft.moves) + len(self.notes.gaps):
+                        idle, fixed, kept = idle + 1, fixed - 1, None
+                        continue
                     self.restore(kept)
                     self.endless.add(id(statement))
-                    times = "one pass" if self.options.passes == 1 else f"{self.options.passes} passes"
+                    count = self.options.passes + idle
+                    times = "one pass" if count == 1 else f"{count} passes"
                     self.notes.assume(statement.at.line, f"this loop has no end: {times}", "--passes")
                     return
             else:
@@ -352,13 +382,18 @@ class Interpreter(TreeRoutines):
         """Return whether the loop goes on; None: not known, one pass."""
         if statement.test is None or statement.until != at_end:
             return True
+        unsure = self.unsure_tests
         value = self.value(statement.test)
         if isinstance(value, Unknown):
             names = ", ".join(value.names) or value.reason
             option = f"--input {value.names[0]}=…" if value.names else ""
             self.notes.assume(statement.at.line, f"this loop depends on {names}: one pass", option)
             return False if passes else None
-        return truth_of(value) != statement.until
+        goes_on = truth_of(value) != statement.until
+        if goes_on and self.unsure_tests > unsure:  # a routine that it asks had to take something for its answer
+            self.notes.assume(statement.at.line, "this loop depends on what its test asks for: one pass")
+            return False if passes else None
+        return goes_on
 
     def seen(self, names: list[str]) -> list[Any]:
         """Return the values of the variables of a test, to see whether a pass changes them."""
@@ -384,7 +419,6 @@ class Interpreter(TreeRoutines):
 
     truths = ("false", "true")  # as the language writes them
     tested_truths = ("0", "1")  # of a name that is a test by itself: an input, mostly
-    unsure_tests = 0  # how many tests were not known so far
     external: list[float] | None = None  # where the external axes stand
 
     def check_external(self, axes: list[float], at: Token) -> None:

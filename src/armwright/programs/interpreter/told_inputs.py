@@ -33,6 +33,10 @@ class ToldInputs(dict[str, Value]):
         self._asked.add(key)
         return super().pop(key, default)
 
+    def left(self) -> int:
+        """Return how many readings are told that have not been used up."""
+        return sum(len(value) for value in self.values() if isinstance(value, list))
+
     def unasked(self) -> tuple[str, ...]:
         """Return the names, as the user wrote them, that the program never asked for."""
         return tuple(name for key, name in self._names.items() if key not in self._asked)

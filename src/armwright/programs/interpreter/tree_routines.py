@@ -13,6 +13,7 @@ from armwright.programs.interpreter.program_values import (
     unknown_in,
 )
 from armwright.programs.interpreter.tree_values import TreeValues
+from armwright.programs.reading import Note
 from armwright.syntax import program_tree as tree
 from armwright.syntax.program_tree import Argument, Block, Node, Routine
 from armwright.syntax.scanner import Token
@@ -45,6 +46,10 @@ class JumpFlow(Exception):  # noqa: N818 - flow, not an error
         self.label, self.at, self.unsure = label, at, False
 
 
+class RoundFlow(Exception):  # noqa: N818 - flow, not an error
+    """Calls go on inside calls without an end: back to where a routine first called itself."""
+
+
 class TreeRoutines(TreeValues):
     """Variables and routines of an interpreter."""
 
@@ -55,6 +60,17 @@ class TreeRoutines(TreeValues):
     def stop(self, message: str, at: Token, valid: str) -> None:
         """Give up the whole reading here."""
         raise NotImplementedError
+
+    def kept(self) -> Value:
+        """Return everything that a pass may change."""
+        raise NotImplementedError
+
+    def restore(self, kept: Value) -> None:
+        """Go back to what `kept` returned."""
+        raise NotImplementedError
+
+    unsure_tests = 0  # how many tests were not known so far
+    rounds = 0  # calls under way of routines that were under way already
 
     # --- declarations, assignments, calls -----------------------------------------------------------------------------
 
@@ -138,7 +154,19 @@ class TreeRoutines(TreeValues):
             self.tell_unknown(value, statement.at)
         if self.set_system(statement.target, value, statement.at):
             return
-        self.store(self.place(statement.target), value, statement.value.at)
+        try:
+            self.store(self.place(statement.target), value, statement.value.at)
+        except ValueTrouble as trouble:
+            if not self.unsure_tests:
+                raise
+            self.impossible(statement.at, trouble)
+
+    def impossible(self, at: Token, trouble: ValueTrouble) -> None:
+        """Leave out a statement that what was taken for unknown inputs makes impossible; it is told, and no more."""
+        said = f"cannot be carried out as the unknown tests before it were taken: {trouble}"
+        self.notes.note(at.line, said)
+        place = (self.notes.module.file, at.line)
+        self.notes.set_aside.setdefault(place, Note(at.line, self.notes.message(said)))
 
     def store(self, cell: Value, value: Value, at: Token) -> None:
         """Set a variable, or a part of one."""
@@ -237,16 +265,36 @@ class TreeRoutines(TreeValues):
         doubled = routine.module.doubled.get(routine.at.key)
         if doubled is not None:
             self.notes.obstacle(f"{routine.at.text!r} is declared twice", doubled, "another name")
-        self.calls += 1
-        if self.calls > DEEPEST_CALL:
+        if self.calls >= DEEPEST_CALL:
+            if self.rounds:
+                raise RoundFlow
             self.calls = 0
             self.stop(f"calls inside calls, more than {DEEPEST_CALL} deep: endless?", at, "fewer calls")
+        if routine.parameters or self.under_way.count(id(routine)) != 1:
+            return self._carried_out(routine, arguments, at)
+        kept = self.kept()
+        self.rounds += 1
+        try:
+            return self._carried_out(routine, arguments, at)
+        except RoundFlow:
+            if self.rounds > 1:
+                raise
+            self.restore(kept)
+            said = f"{at.text} is under way already and is called without an end: the program begins anew, one pass"
+            self.notes.assume(at.line, said)
+            raise LeaveFlow("program") from None
+        finally:
+            self.rounds -= 1
+
+    def _carried_out(self, routine: Routine, arguments: tuple[Argument, ...], at: Token) -> Value:
         frame = CallFrame(routine.module, routine)
-        self.bind(frame, routine, arguments, at)
+        self.bind(frame, routine, arguments, at)  # may fail: the call was not made then
+        self.calls += 1
         outer, file = self.frame, self.notes.module
         self.frame, self.notes.module = frame, routine.module
         self.notes.called[routine.module.file, routine.at.key] = routine
         self.notes.files.setdefault(routine.module.file)
+        self.under_way.append(id(routine))
         try:
             self.block(routine.body)
         except ReturnFlow as back:
@@ -258,6 +306,7 @@ class TreeRoutines(TreeValues):
             self.notes.skip(jump.at, said + meant(jump.label, labels))
         finally:
             self.frame, self.notes.module = outer, file
+            self.under_way.pop()
             self.calls -= 1
         return Unknown(f"{routine.at.text} returns no value", (routine.at.text,))
 

@@ -47,6 +47,7 @@ class TreeValues:
         self.modules = [module]
         self.frame = CallFrame(module, None)
         self.steps = self.calls = self.changes = 0
+        self.under_way: list[int] = []  # the routines whose calls have not ended, the first first
         self.work = 0  # values worked out and parts copied
         self.inputs = ToldInputs(options.inputs)
         self.worth: dict[type, Callable[[Any], Any]] = {

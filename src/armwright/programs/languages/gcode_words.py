@@ -154,6 +154,8 @@ def _words(block: Block, text: str, position: int, pattern: re.Pattern[str]) -> 
         sign = text[position]
         if sign in " \t":
             position += 1
+        elif sign == ":" and (number := re.match(r":[ \t]*(\d+)", text[position:])) and not block.words:
+            position = _o_word(block, text, position, number[1], position + number.end())  # ISO's O
         elif sign == "$":  # LinuxCNC: which spindle
             position = _computed_number(text, position)
         elif sign == "#":

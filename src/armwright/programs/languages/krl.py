@@ -17,6 +17,7 @@ from armwright.programs.interpreter.program_files import Neighbours
 from armwright.programs.interpreter.program_values import RecordValue, Value, ValueTrouble
 from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.interpreter.told_expression import told_expression
+from armwright.programs.languages.krl_factory import FACTORY, FACTORY_CONFIG
 from armwright.programs.languages.krl_moves import KrlMoves
 from armwright.programs.languages.krl_parser import KrlParser, parse_krl
 from armwright.programs.languages.krl_settings import TABLES
@@ -53,7 +54,9 @@ class KrlReader(KrlMoves):
         for path in options.more:
             if path.suffix.lower() in SUFFIXES:
                 self.add_file(path)
-        if options.config is not None:
+        if options.config == Path(FACTORY) and not self.read_config():
+            self.take_factory_config()
+        elif options.config is not None:
             self.read_config(options.config)
         for name, value in options.define.items():
             self.defined(name, value)
@@ -78,7 +81,12 @@ class KrlReader(KrlMoves):
         path = Path(module.file)
         if module.routines and module.file:
             twin = next((p for p in self.neighbours.paths if self.is_twin(p, path)), None)
-            if twin is not None and str(twin) not in {m.file for m in self.modules}:
+            if twin is None and str(path.parent) != str(Path(self.notes.main.file).parent):
+                twin = next((p for p in self.neighbours.far if self.is_twin(p, path)), None)
+            loaded = next((m for m in self.modules if twin is not None and m.file == str(twin)), None)
+            if loaded is not None:
+                self.scopes.share(loaded, module)
+            elif twin is not None:
                 self.link(parse_krl(self.neighbours.text(twin), str(twin)), module)
                 self.notes.files.setdefault(str(twin))
 
@@ -144,6 +152,8 @@ class KrlReader(KrlMoves):
             named = [p for p in self.neighbours.paths if p.name.lower() == CONFIG]
             folder = Path(self.notes.main.file).parent
             beside = [] if not self.notes.main.file else [folder / near / CONFIG for near in NEAR]
+            if self.neighbours.controller is not None:
+                beside.append(self.neighbours.controller / "System" / CONFIG)
             found = named or [p for p in beside if p.is_file()]
             if not found:
                 return False
@@ -156,6 +166,15 @@ class KrlReader(KrlMoves):
         self.add_file(path)
         return True
 
+    def take_factory_config(self) -> None:
+        """Link the defaults as the maker ships them, as the user asked."""
+        self.link(parse_krl(FACTORY_CONFIG, f"{FACTORY}/{CONFIG}"))
+        said = (
+            f"no {CONFIG} is among the files: speeds, accelerations and corners that it would have are as shipped "
+            "(DEF_VEL_CP 2 m/s, DEF_ACC_CP 2.3 m/s², PDEFAULT 100 %, …); tools, bases and home are not among them"
+        )
+        self.notes.assume(0, said, "--config FILE")
+
     def elsewhere(self, key: str) -> bool:
         """Link the file that declares a name: one beside the program, else ``$config.dat``."""
         if key in self.looked or key.startswith("$"):
@@ -164,19 +183,26 @@ class KrlReader(KrlMoves):
         word = re.escape(key)
         routine = re.compile(rf"(?im)^\s*(?:global\s+def(?:fct\s+\w+)?\s+{word}\s*\(|def(?:fct\s+\w+)?\s+{word}\s*\()")
         data = re.compile(rf"(?im)^\s*(?:decl\s+)?global\s+(?:decl\s+|const\s+)*\w+\s+(?:[^;\n=]*,\s*)?{word}\b")
-        loaded = {module.file for module in self.modules}
-        found = [
-            path
-            for path in self.neighbours.with_match(re.compile(word, re.IGNORECASE), key)
-            if str(path) not in loaded and path.name.lower() != CONFIG and self.declares(path, key, routine, data)
-        ]
+        found = self.declaring(key, routine, data, far=False)
+        if not found and self.read_config() and (key in self.scopes.shared or self.routine(key) is not None):
+            return True
+        found = found or self.declaring(key, routine, data, far=True)
         if len(found) > 1:
             names = ", ".join(p.name for p in found)
             at = Token("name", key, key, 0, 0)
             self.notes.obstacle(f"{key!r} is declared in several files: {names}", at, "one of them as a further file")
         for path in found:
             self.add_file(path)
-        return bool(found) or self.read_config()
+        return bool(found)
+
+    def declaring(self, key: str, routine: re.Pattern[str], data: re.Pattern[str], *, far: bool) -> list[Path]:
+        """Return the files beside the program, or elsewhere on its controller, that declare a name for others."""
+        loaded = {module.file for module in self.modules}
+        return [
+            path
+            for path in self.neighbours.with_match(re.compile(re.escape(key), re.IGNORECASE), key, far=far)
+            if str(path) not in loaded and path.name.lower() != CONFIG and self.declares(path, key, routine, data)
+        ]
 
     def declares(self, path: Path, key: str, routine: re.Pattern[str], data: re.Pattern[str]) -> bool:
         """Return whether a file has a name that other files may use."""

@@ -56,7 +56,7 @@ from armwright.syntax.program_tree import Argument
 from armwright.syntax.scanner import Token
 from armwright.syntax.tree_parser import meant, near
 
-RECEIVING = ("eki_get", "cread", "sread", "exists_krldlg")
+RECEIVING = ("eki_get", "cread", "sread", "cast_from", "exists_krldlg")
 KINDS: dict[str, MoveKind] = {"ptp": "joint", "lin": "line", "circ": "arc", "spl": "spline"}
 
 

@@ -85,6 +85,8 @@ QUIET = frozenset(TO_LINE_END) | frozenset(
         "eki_setframe",
         "eki_setstring",
         "eki_checkbuffer",
+        "eki_check",
+        "cast_to",
         "rsi_create",
         "rsi_delete",
         "rsi_off",
@@ -252,7 +254,8 @@ class KrlSettings(KrlValues):
         self.axis_share("$acc_axis", 100.0, at)
         speed = self.default("def_vel_cp", at)
         name = "DEF_VEL_CP"
-        said = Unknown(f"{name} is in $config.dat, which is not among the files; --config or --define", (name,))
+        options = "--config FILE, --config factory or --define"
+        said = Unknown(f"{name} is in $config.dat, which is not among the files; {options}", (name,))
         self.system["$vel.cp"] = said if speed is None else float(speed)
         self.path_acceleration(100.0, at)
         for key, default in (
@@ -300,7 +303,11 @@ class KrlSettings(KrlValues):
         if what in ("#frames", "#ptp_params", "#cp_params"):
             tool, base = (self.active("fdat_act", part, at) for part in ("tool_no", "base_no"))
             name = "FDAT_ACT"
-            missing = Unknown(f"{name} is not known: the data of this move are in none of the files", (name,))
+            missing: Value = Unknown(f"{name} is not known: the data of this move are in none of the files", (name,))
+            if self.options.assume_frames and (tool is None or base is None):
+                said = f"{name} is not known, as the data of this move are in none of the files: tool 0 and base 0"
+                self.notes.assume(at.line, f"{said} are taken", "--config or --define")
+                missing = 0
             self.set_tool(missing if tool is None else tool, at)
             self.set_base(missing if base is None else base, at)
             self.system["$ipo_mode"] = self.active("fdat_act", "ipo_frame", at) or "#base"

@@ -30,6 +30,7 @@ from armwright.programs.languages.rapid_data import (
 from armwright.programs.languages.rapid_parser import MOTION
 from armwright.programs.languages.rapid_quiet import GIVING, LEFT_OUT, OTHER_TASKS, OUTSIDE_CONTROL, QUIET
 from armwright.programs.languages.rapid_settings import RapidSettings
+from armwright.programs.languages.rapid_values import ONLY_PARTS
 from armwright.programs.program import Distance, Duration, Fraction, Joints, Payload, Pose, ToolRate
 from armwright.syntax import program_tree as tree
 from armwright.syntax.program_tree import Argument
@@ -257,8 +258,10 @@ class RapidMoves(RapidSettings):
             try:
                 T = self.used(frame_of, self.given(argument, "wobjdata"), argument.at)
             except UnknownPart as gap:
-                if not self.options.assume_frames:
-                    reason = f"work object {gap.unknown.reason}; --assume-frames or --define"
+                partly = gap.unknown.reason.endswith(ONLY_PARTS)
+                if partly or not self.options.assume_frames:
+                    option = "--define or --more" if partly else "--assume-frames or --define"
+                    reason = f"work object {gap.unknown.reason}; {option}"
                     raise UnknownPart(replace(gap.unknown, reason=reason)) from None
                 self.notes.assume(at.line, f"work object {gap.unknown.reason}: the arm's base is taken", "--define")
         if isinstance(self.shift, Unknown):

@@ -22,6 +22,7 @@ from armwright.programs.interpreter.program_values import (
     truth_of,
     unknown_in,
 )
+from armwright.programs.interpreter.reading_notes import NOT_DECLARED
 from armwright.programs.languages.planned_place import NO_ARM, flange_at, posture_at, start_degrees, status_at
 from armwright.programs.languages.program_draft import DEG, joints_deg
 from armwright.programs.languages.rapid_data import (
@@ -47,6 +48,8 @@ from armwright.syntax import program_tree as tree
 from armwright.syntax.scanner import Token
 from armwright.syntax.tree_parser import meant, near
 
+ONLY_PARTS = "and only parts of it are set"
+WHOLE = 1e-6  # by how much a whole number may miss one, from rounding, as an operand of DIV and MOD
 JOINTS = 6
 UNUSED_AXES = [UNUSED] * 6
 
@@ -106,6 +109,13 @@ class RapidValues(Interpreter):
         kind = self.kind_of(kind)
         if isinstance(value, Unknown):
             return value
+        if isinstance(value, RecordValue) and not value.kind and kind in self.records:  # parts of it were set, no more
+            name = value.name or at.text
+            if kind != "wobjdata" or not self.options.assume_frames or not set(value.parts) <= set(self.parts_of(kind)):
+                return Unknown(f"{name} {NOT_DECLARED}, {ONLY_PARTS}", (name,))
+            said = f"{name} {NOT_DECLARED}: its parts that the program does not set are taken as those of wobj0"
+            self.notes.assume(at.line, said, "--define")
+            value = self.over(self.predefined["wobj0"], value, at)
         try:
             if kind in self.records:
                 made = value if isinstance(value, RecordValue) else record(kind, value, self.records)
@@ -125,6 +135,17 @@ class RapidValues(Interpreter):
         if (kind in NUMBERS and not is_number(value)) or (right is not None and not isinstance(value, right)):
             self.notes.obstacle(f"this is no {kind}", at, f"a {kind}")
         return value
+
+    def over(self, whole: RecordValue, parts: RecordValue, at: Token) -> RecordValue:
+        """Return a copy of a record with some of its parts, or parts of these, replaced."""
+        made = {name: self.copy(value) for name, value in whole.parts.items()}
+        for name, value in parts.parts.items():
+            inner = made.get(name)
+            if isinstance(inner, RecordValue) and isinstance(value, RecordValue) and not value.kind:
+                made[name] = self.over(inner, value, at)
+            else:
+                made[name] = self.fit(value, self.part_kind(whole.kind, name), at)
+        return RecordValue(whole.kind, made, name=parts.name)
 
     def check(self, made: RecordValue) -> None:
         """Check that the parts of a record are of their types."""
@@ -208,6 +229,10 @@ class RapidValues(Interpreter):
         """Return ``/``, or DIV and MOD of whole numbers."""
         if sign == "/":
             return left / right
+        if max(abs(left - round(left)), abs(right - round(right))) > WHOLE:
+            raise ValueTrouble(
+                f"{sign.upper()} of {left:g} and {right:g}: not whole", "whole numbers; / divides others"
+            )
         whole = float(math.trunc(left / right))
         return whole if sign == "div" else left - whole * right
 
@@ -292,8 +317,8 @@ class RapidValues(Interpreter):
             flange = flange_at(self.options, [float(q) / DEG for q in flange.q])
         if not isinstance(flange, np.ndarray):
             return Unknown(f"{node.at.text}: where the arm stands is not known", (node.at.text,))
-        tool = self.value(named["tool"]) if "tool" in named else self.predefined["tool0"]
-        frame = self.value(named["wobj"]) if "wobj" in named else self.predefined["wobj0"]
+        tool = self.named_frame(named.get("tool"), "tool0")
+        frame = self.named_frame(named.get("wobj"), "wobj0")
         for value in (tool, frame):
             found = unknown_in(value)
             if found is not None:
@@ -309,6 +334,18 @@ class RapidValues(Interpreter):
         assert matrix(made) is not None
         return made
 
+    def named_frame(self, node: tree.Node | None, standard: str) -> Value:
+        """Return the tool or work object that an option names; the standard one without it."""
+        return self.predefined[standard] if node is None else self.assumed_frame(self.value(node), standard, node.at)
+
+    def assumed_frame(self, value: Value, standard: str, at: Token) -> Value:
+        """Return a tool or work object; the standard one for those of no file, if the user says so."""
+        found = unknown_in(value)
+        if found is None or not self.options.assume_frames or NOT_DECLARED not in found.reason:
+            return value
+        self.notes.assume(at.line, f"{found.reason}: {standard} is taken", "--define")
+        return self.predefined[standard]
+
     def by_the_arm(self, node: tree.FunctionCall, values: list[Value]) -> Value:
         """Return the place of joints (CalcRobT) or the joints of a place (CalcJointT), by the arm's kinematics."""
         at = node.at
@@ -319,7 +356,8 @@ class RapidValues(Interpreter):
         if len(values) < 2:
             raise ValueTrouble(f"{at.text} needs a target and a tool", f"{at.text}(target, tool)")
         named = {a.name: a.value for a in node.arguments if a.name}
-        frame = self.value(named["wobj"]) if "wobj" in named else self.predefined["wobj0"]
+        values[1] = self.assumed_frame(values[1], "tool0", at)
+        frame = self.named_frame(named.get("wobj"), "wobj0")
         for value in (*values, frame):
             found = unknown_in(value)
             if found is not None:

@@ -43,7 +43,7 @@ class UnitLimit:
 
 FULL_TURN = 2.0 * math.pi
 LIMITS = {
-    "target": UnitLimit(49.0, "a target {value:.4g} m away", "targets within 20 m", "millimetres where metres"),
+    "target": UnitLimit(20.0, "a target {value:.4g} m away", "targets within 20 m", "millimetres where metres"),
     "far target": UnitLimit(
         FARTHEST_POSITION, "a target {value:.4g} m away", f"targets within {FARTHEST_POSITION:g} m"
     ),

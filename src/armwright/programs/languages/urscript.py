@@ -81,6 +81,8 @@ class UrscriptReader(UrscriptMoves):
             elif len(calls & set(module.outer)) == 1:
                 (entry,) = calls & set(module.outer)
                 self.notes.draft.name = entry
+        for thread in list(self.searching):
+            self.broken_off(thread, "moves the arm until the program ends: how far depends on both")
         if self.tool is None:
             self.notes.note(1, "no set_tcp: targets are places of the arm's own tool frame")
         self.notes.check_told(self.options, self.inputs, self.scopes.unused)

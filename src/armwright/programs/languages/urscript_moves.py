@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from armwright.kinematics import fk
 from armwright.programs.interpreter.program_values import (
     RecordValue,
     Unknown,
@@ -23,46 +22,45 @@ from armwright.programs.interpreter.program_values import (
     number_of,
     unknown_in,
 )
-from armwright.programs.languages.urscript_values import UrscriptValues, matrix_of, pose_from, pose_of
+from armwright.programs.languages.unit_limits import LIMITS
+from armwright.programs.languages.urscript_arm import JOINTS
+from armwright.programs.languages.urscript_grippers import works_a_gripper
+from armwright.programs.languages.urscript_threads import UrscriptThreads
+from armwright.programs.languages.urscript_values import matrix_of
 from armwright.programs.program import Distance, Duration, Joints, LeadingAxis, Payload, Pose, Stop, ToolRate
 from armwright.programs.reading import ReadOptions
 from armwright.spatial import inverse
 from armwright.syntax import program_tree as tree
-from armwright.syntax.program_tree import Argument, Node
+from armwright.syntax.program_tree import Argument
 from armwright.syntax.scanner import Token
 from armwright.syntax.tree_parser import near
 from armwright.types import Array
 from armwright.urscript.script_module import ScriptModule
 from armwright.urscript.urscript_builtins import BUILTINS, MOTION, Builtin
 
-JOINTS = 6
+FORCE = "force_mode"
 
 
-class UrscriptMoves(UrscriptValues):
+class UrscriptMoves(UrscriptThreads):
     """The instructions of URScript."""
 
     def __init__(self, module: ScriptModule, options: ReadOptions) -> None:
         """Begin without tool and load, the arm somewhere."""
         super().__init__(module, options)
-        self.tool: Array | Unknown | None = None
         self.payload: Payload | Unknown | None = None
-        self.last: Joints | Array | None = None  # joints, or T_base_flange (4, 4)
-        self.robot = options.robot if options.robot is not None and options.robot.n == JOINTS else None
-        if self.robot is not None and options.start_q is not None:
-            self.last = Joints(options.start_q)
         self.label = ""
         self.load_at_tool = False  # the load's centre of mass is the tool point
         self.pressed = False  # force_mode is on
-        self.moving: dict[str, set[str]] = {}  # threads under way that move the arm, and the variables they set
 
     def machine(self) -> Value:
         """Return the state of the controller that moves depend on."""
-        return self.tool, self.payload, self.last, self.pressed, self.load_at_tool, dict(self.moving)
+        threads = dict(self.moving), dict(self.searching)
+        return self.tool, self.payload, self.last, self.pressed, self.load_at_tool, threads
 
     def set_machine(self, state: Value) -> None:
         """Set what `machine` returned."""
-        self.tool, self.payload, self.last, self.pressed, self.load_at_tool, moving = state
-        self.moving = dict(moving)
+        self.tool, self.payload, self.last, self.pressed, self.load_at_tool, (moving, searching) = state
+        self.moving, self.searching = dict(moving), dict(searching)
 
     # --- instructions -------------------------------------------------------------------------------------------------
 
@@ -77,12 +75,19 @@ class UrscriptMoves(UrscriptValues):
             if key == "run":
                 self.run_thread(arguments[0].at)
             elif arguments:
-                self.end_thread(arguments[0].value)
+                self.end_thread(at, arguments[0].value)
             return True
         if key.startswith("."):
             self.method(tree.FunctionCall(at, arguments))
             return True
         row = BUILTINS.get(key)
+        if row is None and works_a_gripper(key):
+            for argument in arguments:
+                self.value(argument.value)
+            said = f"{at.text} works a gripper, moves no axis of the arm and is left out, with its time"
+            self.notes.note(at.line, said, once=True)
+            self.asked_outside(at)
+            return True
         if row is None:
             return False
         if row.does == "led":
@@ -110,10 +115,15 @@ class UrscriptMoves(UrscriptValues):
         return True
 
     def led(self, row: Builtin, at: Token) -> None:
-        """Tell of a stretch that something else leads."""
-        self.pressed = self.pressed or row.name == "force_mode"
+        """Tell of a stretch that something else leads; force_mode leads nowhere if the user says so."""
+        told = self.scopes.find(self.frame, FORCE) if row.name == FORCE else None
+        if told is not None and told.value == 0:
+            said = "in force_mode the tool goes where the moves lead it, as told: what contact changes is left out"
+            self.notes.assume(at.line, said)
+            return
+        self.pressed = self.pressed or row.name == FORCE
         reason = {
-            "force_mode": "force_mode: the way depends on contact",
+            FORCE: f"{FORCE}: the way depends on contact; --define {FORCE}=0 takes the moves in it as they are written",
             "freedrive_mode": "freedrive_mode: a person leads the arm",
             "teach_mode": "teach_mode: a person leads the arm",
         }.get(row.name, f"{row.name} follows a reference that runs with time or contact")
@@ -129,113 +139,6 @@ class UrscriptMoves(UrscriptValues):
         super().missing(at)
         self.last = None
 
-    def run_thread(self, name: Token) -> None:
-        """Leave out a thread; the moves of one are a gap, and those of the program until it has ended."""
-        routine = self.routine(name.key)
-        if routine is None:
-            self.missing(name)
-            return
-        sets = _set_in(routine.body)
-        if self.moves_in(routine.body, set()):
-            self.notes.gap(name, f"thread {name.text!r} moves the arm beside the program, and how far depends on both")
-            self.moving[name.key] = {at.key for at in sets}
-            self.last = None
-            self.changes += 1
-        else:
-            self.notes.note(name.line, f"thread {name.text} moves nothing and is left out", once=True)
-        for at in sets:
-            cell = self.scopes.find(self.frame, at.key)
-            if cell is not None and at.key not in self.script.bound.get(name.key, ()):
-                cell.value = Unknown(f"{at.text} is set by thread {name.text}", (at.text,), cell.value)
-
-    def end_thread(self, handle: Node) -> None:
-        """Take a thread that is killed or waited for as ended; all of them where the handle does not say which."""
-        if not self.moving:
-            return
-        value = self.value(handle)
-        named = value.names[0] if isinstance(value, Unknown) and value.names else ""
-        if named in self.moving:
-            del self.moving[named]
-        elif self.routine(named) is None:
-            self.moving.clear()
-
-    def _while(self, statement: tree.While) -> None:
-        """Carry out a loop; one that waits for a thread has seen its end, whatever branch the reading took in it."""
-        super()._while(statement)
-        if not self.moving:
-            return
-        inside = tree.statements_in(statement.body)
-        ends = any(isinstance(s, tree.Invoke) and s.at.key in ("kill", "join") for s in inside)
-        asked = _tested_in(statement)
-        for thread in [t for t, sets in self.moving.items() if ends or asked & sets]:
-            self.notes.assume(statement.at.line, f"this loop waits for thread {thread}: behind it the thread has ended")
-            del self.moving[thread]
-
-    def moves_in(self, node: Node, looked: set[str]) -> bool:
-        """Return whether a stretch of program may move the arm, functions that it calls included."""
-        if isinstance(node, tree.Invoke | tree.FunctionCall):
-            key = node.arguments[0].at.key if node.at.key == "run" else node.at.key
-            routine = self.routine(key)
-            if routine is not None and key not in looked:
-                looked.add(key)
-                if self.moves_in(routine.body, looked):
-                    return True
-            elif routine is None and key in MOTION:
-                return True
-        if isinstance(node, tree.NotUnderstood) and node.motion:
-            return True
-        return isinstance(node, tuple) and not isinstance(node, Token) and any(self.moves_in(n, looked) for n in node)
-
-    # --- state --------------------------------------------------------------------------------------------------------
-
-    def state(self, row: Builtin, node: tree.FunctionCall) -> Value:
-        """Return where the arm is, as far as its last target says; other instructions are carried out."""
-        name, at = row.name, node.at
-        if row.does != "state":
-            self.instruction(at, node.arguments)
-            return Unknown(f"{name} gives nothing that is known", (name,))
-        if name == "get_tcp_offset":
-            if isinstance(self.tool, Unknown):
-                return self.tool
-            return pose_of([0.0] * 6) if self.tool is None else pose_from(self.tool)
-        if name in self.inputs:
-            return self.input_value(name)
-        planned = "where the arm is follows from its last target: planned, not measured"
-        if "joint" in name and isinstance(self.last, Joints):
-            self.notes.note(at.line, planned, once=True)
-            return [float(angle) for angle in self.last.q]
-        if "pose" in name and isinstance(self.last, np.ndarray) and not isinstance(self.tool, Unknown):
-            self.notes.note(at.line, planned, once=True)
-            return pose_from(self.last if self.tool is None else self.last @ self.tool)
-        if "pose" in name and isinstance(self.last, Joints):
-            self.notes.note(at.line, planned, once=True)
-            return self.pose_at([float(angle) for angle in self.last.q], self.tool)
-        if "joint" in name and isinstance(self.last, np.ndarray) and not isinstance(self.tool, Unknown):
-            return RecordValue("ik", {"pose": pose_from(self.last if self.tool is None else self.last @ self.tool)})
-        example = "p[x, y, z, rx, ry, rz]" if "pose" in name else "[q1, …, q6]"
-        return Unknown(f"{name} is only known while the cell runs; --input {name}={example} says it", (name,))
-
-    def forward_kin(self, values: dict[str, Value], at: Token) -> Value:
-        """Return the pose of joints: a move can use it, a sum would need the arm."""
-        tool = matrix_of(values["tcp"]) if "tcp" in values else self.tool
-        if "tcp" in values and (self.robot is None or "q" not in values):
-            return Unknown("get_forward_kin with another tool needs the arm and its joint angles", ("get_forward_kin",))
-        if "q" not in values:
-            row = BUILTINS["get_target_tcp_pose"]
-            return self.state(row, tree.FunctionCall(at, ()))
-        if isinstance(values["q"], RecordValue) and values["q"].kind == "ik":
-            return values["q"].parts["pose"]
-        return self.pose_at(values["q"], tool)
-
-    def pose_at(self, q: Value, tool: Array | Unknown | None) -> Value:
-        """Return the pose of joint angles (6,) [rad]: with the arm its numbers, else one that a move can use."""
-        if self.robot is None or not isinstance(q, list) or len(q) != JOINTS or not all(is_number(n) for n in q):
-            return RecordValue("fk", {"q": q})
-        if isinstance(tool, Unknown):
-            return tool
-        T = fk(self.robot, np.array([float(number_of(n)) for n in q]))
-        return pose_from(T if tool is None else T @ tool)
-
     def asked_outside(self, at: Token) -> None:
         """End the rounding of the last corner: the arm stops where the program asks the cell."""
         moves = self.notes.draft.moves
@@ -249,9 +152,12 @@ class UrscriptMoves(UrscriptValues):
         """Add a move; one of which a part is not known is a gap."""
         try:
             if self.pressed:
-                raise UnknownPart(Unknown("in force_mode the way depends on contact"))
+                raise UnknownPart(Unknown("in force_mode the way depends on contact", (FORCE,)))
             if self.moving:
-                raise UnknownPart(Unknown(f"thread {next(iter(self.moving))!r} moves the arm at the same time"))
+                thread = next(iter(self.moving))
+                if thread in self.searching:
+                    self.broken_off(thread, "moves the arm while the program does, too: how far depends on both")
+                raise UnknownPart(Unknown(f"thread {thread!r} moves the arm at the same time"))
             for value in (*values.values(), self.tool):
                 unknown = unknown_in(value)
                 if unknown is not None:
@@ -291,6 +197,7 @@ class UrscriptMoves(UrscriptValues):
         else:
             name = "q" if joint else "pose"
             parts["target"] = self.target(values[name], places[name])
+        self.check_sought(parts["target"])
         if at.key == "movep":
             self.notes.note(at.line, "movep is read as a line at constant tool speed", once=True)
         self.notes.draft.add(
@@ -314,6 +221,13 @@ class UrscriptMoves(UrscriptValues):
             moves = self.notes.draft.moves
             moves[-1] = replace(moves[-1], text=f"{self.label}: {moves[-1].text}")
             self.label = ""
+
+    def check_sought(self, target: Joints | Pose) -> None:
+        """Tell of a move of a search that nobody means to end: PolyScope's direction without a distance is 1000 m."""
+        away = float(np.abs(target.T[:3, 3]).max()) if self.sought and isinstance(target, Pose) else 0.0
+        if away > LIMITS["target"].most:
+            why = f"thread {self.sought!r} leads {away:.4g} m away, that is until something stops it"
+            raise UnknownPart(Unknown(why))
 
     def amount(self, values: dict[str, Value], name: str, places: dict[str, Token]) -> float:
         """Return an argument that is a number."""
@@ -347,8 +261,8 @@ class UrscriptMoves(UrscriptValues):
         """Set tool, load, or the end of force control."""
         self.changes += 1
         if at.key == "end_force_mode":
+            self.last = None if self.pressed else self.last
             self.pressed = False
-            self.last = None
             return
         unknown = next((u for v in values.values() if (u := unknown_in(v)) is not None), None)
         if at.key == "set_tcp":
@@ -402,35 +316,3 @@ def _numbers(value: Value, count: int, name: str) -> list[float]:
     if not isinstance(value, list) or len(value) != count:
         raise ValueTrouble(f"{name!r} needs {count} numbers", f"[…] of {count} numbers")
     return [float(number_of(n)) for n in value]
-
-
-def _set_in(block: Node) -> list[Token]:
-    """Return the names that statements set."""
-    found = []
-    for statement in tree.statements_in(block):
-        target = statement.target if isinstance(statement, tree.Assign) else None
-        while isinstance(target, tree.Index | tree.Member):
-            target = target.base
-        if isinstance(target, tree.Name):
-            found.append(target.at)
-        elif isinstance(statement, tree.Declare) and statement.storage == "global":
-            found.append(statement.at)
-    return found
-
-
-def _tested_in(loop: tree.While) -> set[str]:
-    """Return the names that a loop and the tests in it ask."""
-    found: set[str] = set()
-    waiting: list[Node] = [loop.test]
-    for statement in tree.statements_in(loop.body):
-        if isinstance(statement, tree.If):
-            waiting += [test for test, _ in statement.branches]
-        elif isinstance(statement, tree.While):
-            waiting.append(statement.test)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, tree.Name):
-            found.add(node.at.key)
-        elif isinstance(node, tuple) and not isinstance(node, Token):
-            waiting += node
-    return found

@@ -29,6 +29,7 @@ from armwright.programs.interpreter.program_values import (
 )
 from armwright.programs.interpreter.told_inputs import ToldInputs
 from armwright.programs.interpreter.tree_routines import LeaveFlow
+from armwright.programs.languages.urscript_grippers import works_a_gripper
 from armwright.programs.reading import ReadOptions
 from armwright.spatial import euler_from_rotation, exp_so3, inverse, log_so3, pose, rotation_from_euler
 from armwright.syntax import program_tree as tree
@@ -97,11 +98,11 @@ class UrscriptValues(Interpreter):
             "size": self._length,
             "get_list_length": self._length,
             "norm": self._norm,
+            "normalize": self._normalize,
             "make_list": self._make_list,
             "str_cat": lambda a, b: f"{a}{b}",
             "to_str": lambda a: f"{a}",
             "str_len": len,
-            "get_inverse_kin": self._inverse_kin,
         }
 
     # --- scopes -------------------------------------------------------------------------------------------------------
@@ -260,6 +261,11 @@ class UrscriptValues(Interpreter):
             self.instruction(at, node.arguments)
             return Unknown(f"{node.arguments[0].at.text} is a thread", (node.arguments[0].at.text,), 1)
         row = BUILTINS.get(key)
+        if row is None and works_a_gripper(key):
+            if key in self.inputs:
+                return self.input_value(key)
+            self.instruction(at, node.arguments)
+            return Unknown(f"{at.text} asks a gripper", (at.text,))
         if row is None:
             return NotImplemented
         if row.does == "cell":
@@ -272,9 +278,9 @@ class UrscriptValues(Interpreter):
                 return Unknown(unknown.reason, unknown.names)
             if key == "get_forward_kin":
                 return self.forward_kin(values, at)
-            if key != "get_inverse_kin" and any(
-                isinstance(v, RecordValue) and v.kind in OF_THE_ARM for v in values.values()
-            ):
+            if key == "get_inverse_kin":
+                return self.inverse_kin(values, at)
+            if any(isinstance(v, RecordValue) and v.kind in OF_THE_ARM for v in values.values()):
                 return needs_the_arm(at)
             if key in self.made:
                 return self.made[key](*(values[n] for n in row.names if n in values))
@@ -286,6 +292,10 @@ class UrscriptValues(Interpreter):
 
     def forward_kin(self, values: dict[str, Value], at: Token) -> Value:
         """Return the pose of joints."""
+        raise NotImplementedError
+
+    def inverse_kin(self, values: dict[str, Value], at: Token) -> Value:
+        """Return the joints of a pose."""
         raise NotImplementedError
 
     def from_cell(self, row: Builtin, node: tree.FunctionCall) -> Value:
@@ -338,18 +348,16 @@ class UrscriptValues(Interpreter):
         )
         return math.sqrt(math.fsum(float(number_of(n)) ** 2 for n in parts))
 
+    def _normalize(self, value: Value) -> Value:
+        size = self._norm(value)
+        if not isinstance(value, list) or size == 0.0:
+            raise ValueTrouble("this has no direction", "a list of numbers, not all of them 0")
+        return [float(number_of(n)) / size for n in value]
+
     def _make_list(self, length: Value, initial: Value, capacity: Value = 0) -> Value:
         if not 0 <= number_of(length) <= MOST_ITEMS:
             raise ValueTrouble(f"a list of {length:g} items", f"at most {MOST_ITEMS}")
         return [self.copy(initial) for _ in range(int(length))]
-
-    def _inverse_kin(self, x: Value, *more: Value) -> Value:
-        six_of(x)
-        if more:
-            self.notes.note(
-                0, "get_inverse_kin: the branch follows by continuity, further arguments are not used", once=True
-            )
-        return RecordValue("ik", {"pose": x})
 
 
 def _interpolated(a: Value, b: Value, alpha: Value) -> Value:
@@ -364,11 +372,9 @@ def _added(a: Value, b: Value) -> Value:
 
 
 def _subtracted(to: Value, origin: Value) -> Value:
+    # the maker's forum (pose_sub, usage and meaning): made so that pose_add(pose_sub(a, b), b) is a
     A, B = matrix_of(to), matrix_of(origin)
-    one, other = A[:3, :3] @ B[:3, :3].T, B[:3, :3].T @ A[:3, :3]
-    if not np.allclose(one, other, atol=1e-9):
-        return Unknown("pose_sub of poses that turn about different axes: its order of turns is not settled here")
-    return pose_from(pose(one, A[:3, 3] - B[:3, 3]))
+    return pose_from(pose(A[:3, :3] @ B[:3, :3].T, A[:3, 3] - B[:3, 3]))
 
 
 def _distance(a: Value, b: Value) -> float:

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armwright.dynamics.actuator_side import Motors, consistent, joint_friction, joint_side
-from armwright.programs.motors.motor_cycle import Limited, full, loaded
+from armwright.programs.motors.motor_cycle import Limited, full
+from armwright.robot.loaded_tree import loaded
 from armwright.robot.tree import tree_of
 
 if TYPE_CHECKING:

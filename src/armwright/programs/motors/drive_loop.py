@@ -32,10 +32,11 @@ from armwright.programs.motors.drive_law import (
     drive_step,
     shared,
 )
-from armwright.programs.motors.motor_cycle import SIZE, Algorithm, full
+from armwright.programs.motors.motor_cycle import Algorithm, full
 from armwright.programs.motors.motor_demand import Demand, fits
 from armwright.programs.motors.motor_limits import Basis, Drives, drives_of
 from armwright.programs.motors.motor_run import MotorRun, stitched
+from armwright.robot.loaded_tree import PAYLOAD_SIZE
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
@@ -100,7 +101,7 @@ def drive_plan(robot: Robot, h: float, basis: Basis, inputs: tuple[str, ...]) ->
 
 def _made(robot: Robot, h: float, basis: Basis, inputs: tuple[str, ...]) -> tuple[Drives, LoopPlan]:
     drives, n = drives_of(robot, basis), robot.n
-    table = {"q_r": n, "qd_r": n, "qdd_r": n} | {k: {"wrench": 6, "payload": SIZE}[k] for k in inputs}
+    table = {"q_r": n, "qd_r": n, "qdd_r": n} | {k: {"wrench": 6, "payload": PAYLOAD_SIZE}[k] for k in inputs}
     names = (*DriveState._fields, *DriveSettings._fields)
     sizes = {name: 1 if name in ONE else n for name in names} | table
 

@@ -14,26 +14,23 @@ A rule (steps 5 and 6) takes the motor side of one cycle, the wished acceleratio
 what really happens where a motor cannot give its torque. The rule that the document prints ("if i_ui = 1 then q̈_i
 takes the new value") is in `studies.doc001_erfd`.
 
-A load on the tool is ten numbers, which may be symbols, so that it can change from cycle to cycle:
-
-    payload = (mass, x, y, z, I_xx, I_yy, I_zz, I_xy, I_xz, I_yz)
-
-mass [kg], centre of mass in the tool frame [m], inertia about that centre in tool axes [kg m²], entries of the matrix.
+A load on the tool is ten numbers (`armwright.robot.loaded_tree`), which may be symbols, so that it can change from
+cycle to cycle.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from armwright.dynamics.actuator_side import Motors, Side, consistent, joint_friction, joint_side
-from armwright.errors import InputError, NotSupportedError
+from armwright.errors import InputError
 from armwright.programs.motors.motor_limits import Drives
+from armwright.robot.loaded_tree import loaded
 from armwright.robot.tree import tree_of
-from armwright.spatial import skew
 from armwright.spatial.linear import solve_from_last
 
 if TYPE_CHECKING:
@@ -41,10 +38,7 @@ if TYPE_CHECKING:
 
     from armwright.dynamics.actuator_side import ActuatorSide
     from armwright.robot.model import Robot
-    from armwright.robot.tree import Tree
     from armwright.types import Array, Traced
-
-SIZE = 10
 
 
 def point_mass(mass: float, com: Sequence[float] | Array = (0.0, 0.0, 0.0)) -> Array:
@@ -54,23 +48,6 @@ def point_mass(mass: float, com: Sequence[float] | Array = (0.0, 0.0, 0.0)) -> A
         >>> point_mass(2.0, (0.0, 0.0, 0.05))  # (10,): 2 kg, 5 cm in front of the flange
     """
     return np.array([mass, *com, *[0.0] * 6], dtype=np.float64)
-
-
-def loaded(tree: Tree, payload: Traced) -> Tree:
-    """Return the tree with the load joined to its tip; exact for tau, M and qdd of a regrouped tree, too."""
-    tip = tree.tip
-    if tip < 0:
-        raise NotSupportedError("payload: the tool is on the fixed root link; no joint feels it")
-    R, p = tree.T_tip_tool[:3, :3], tree.T_tip_tool[:3, 3]
-    m = payload[0]
-    xx, yy, zz, xy, xz, yz = (payload[k] for k in range(4, SIZE))
-    c = R @ payload[1:4] + p
-    I_c = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-    J = I_c - m * (skew(c) @ skew(c))
-    J = np.array([[J[max(i, j), min(i, j)] for j in range(3)] for i in range(3)])  # one expression for both halves
-    masses, moments, tensors = list(tree.m), list(tree.h), list(tree.J)
-    masses[tip], moments[tip], tensors[tip] = masses[tip] + m, moments[tip] + m * c, tensors[tip] + J
-    return replace(tree, m=masses, h=moments, J=tensors)
 
 
 class Limited(NamedTuple):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.programs.motors.motor_cycle import SIZE, period
+from armwright.programs.motors.motor_cycle import period
+from armwright.robot.loaded_tree import PAYLOAD_SIZE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -53,7 +54,7 @@ class Demand:
         if q.ndim != 2 or len(q) < 2:
             raise InputError(f"demand: q must be (T + 1, n) with at least one cycle, got shape {q.shape}")
         put(self, "q", q)
-        for name, size in (("wrench", 6), ("payload", SIZE)):
+        for name, size in (("wrench", 6), ("payload", PAYLOAD_SIZE)):
             value = getattr(self, name)
             if value is not None:
                 rows = _finite(value, name)

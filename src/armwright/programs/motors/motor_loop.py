@@ -22,10 +22,11 @@ from armwright.graph.loop_plan import LoopPlan, stage
 from armwright.graph.traced_program import TracedProgram, trace
 from armwright.programs.motors.drive_law import ALGORITHM_1, Trips
 from armwright.programs.motors.drive_loop import ARRIVED, Tracked, Trip, cut
-from armwright.programs.motors.motor_cycle import SIZE, Algorithm, Cycle, MotorState, Rule, cycle, find_rule
+from armwright.programs.motors.motor_cycle import Algorithm, Cycle, MotorState, Rule, cycle, find_rule
 from armwright.programs.motors.motor_demand import Demand, fits
 from armwright.programs.motors.motor_limits import Basis, Drives, drives_of
 from armwright.programs.motors.motor_run import MotorRun
+from armwright.robot.loaded_tree import PAYLOAD_SIZE
 from armwright.robot.model import robot_needed
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _made(
 
 def _traced(robot: Robot, drives: Drives, dt: float, algorithm: Algorithm, inputs: tuple[str, ...]) -> TracedProgram:
     n = robot.n
-    sizes = {"wrench": 6, "payload": SIZE, "friction": 1, "torque": n}
+    sizes = {"wrench": 6, "payload": PAYLOAD_SIZE, "friction": 1, "torque": n}
     shapes = {**dict.fromkeys((*MotorState._fields, "q_next"), (n,)), **{name: (sizes[name],) for name in inputs}}
 
     def motor_cycle(**values: Any) -> Cycle:

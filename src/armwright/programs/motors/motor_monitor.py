@@ -2,15 +2,17 @@
 """`MotorMonitor`: Algorithm 1 next to a running controller, one cycle per sample.
 
 It runs the machine code of the offline run. Samples come from a controller's messages, a recording or arrays
-(`MotorSample`). Every sample has one of these outcomes, and each is counted:
+(`MotorSample`). Every sample has one of these outcomes, and each is counted; the words are those of `SampleOrder`,
+and "late" and "malformed":
 
     start       the first one: the arm stands there
     cycle       the next one in time: one cycle
     late        the same, but older than `max_age` when it came; it counts in full
     lost        samples are missing before it: the cycles between are filled along a straight line, then its own
-    restart     more than `max_gap` are missing: the arm is taken to stand at the new place; heat is kept
+    restart     more than `max_gap` are missing, or the controller's clock was set back: the arm is taken to stand at
+                the new place; heat is kept
     repeated    its time was seen already: nothing happens
-    old         it is earlier than one that was seen (reordered): nothing happens
+    old         it is a little earlier than one that was seen (reordered): nothing happens
     not finite  NaN or infinite entries: nothing happens, and the next sample counts it as lost
     malformed   wrong shape or kind: nothing happens, as for "not finite"
 """
@@ -27,8 +29,10 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.graph.loop import Stepper
-from armwright.programs.motors.motor_cycle import SIZE, Algorithm, Cycle, MotorState, Rule, find_rule, period
+from armwright.programs.motors.motor_cycle import Algorithm, Cycle, MotorState, Rule, find_rule, period
 from armwright.programs.motors.motor_loop import cycle_plan
+from armwright.recording.sample_order import CLOCK_SET_BACK
+from armwright.robot.loaded_tree import PAYLOAD_SIZE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -186,7 +190,8 @@ class Reading:
     @property
     def margin(self) -> float:
         """Return the torque left in the most used motor, as a fraction; negative beyond its limit."""
-        return float(1.0 - np.nanmax(self.use, initial=0.0))
+        use = self.use
+        return float(1.0 - np.max(use, initial=0.0, where=~np.isnan(use)))
 
 
 class MotorMonitor:
@@ -236,7 +241,7 @@ class MotorMonitor:
         shared, n = self._stepper.shared, robot.n
         self._q = shared[:n]
         self._wrench = shared[n : n + 6] if "wrench" in inputs else None
-        self._payload = shared[shared.size - SIZE :] if "payload" in inputs else None
+        self._payload = shared[shared.size - PAYLOAD_SIZE :] if "payload" in inputs else None
         self._state = self._stepper.memory[: len(MotorState._fields) * n]  # the first slots, in the record's order
         self.counts: Counter[str] = Counter()
         self.lost = 0
@@ -265,6 +270,8 @@ class MotorMonitor:
         gap = round(place) - self._cycle
         if gap != 1:
             if gap <= 0:
+                if gap * self.dt <= -CLOCK_SET_BACK:
+                    return self._told(self._begin(t, q), 0, age)
                 return self._told("repeated" if gap == 0 else "old", 0, age)
             return self._told(*self._bridge(gap, t, q, wrench, payload, measured), age)
         status = self._run(q, wrench, payload, measured)

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.programs.motors.motor_cycle import SIZE, Algorithm, unlimited
+from armwright.programs.motors.motor_cycle import Algorithm, unlimited
 from armwright.programs.motors.motor_loop import run_columns, run_variants
+from armwright.robot.loaded_tree import PAYLOAD_SIZE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -79,7 +80,7 @@ def largest_payload(
     Example:
         >>> largest_payload(robot, demand, com=(0.0, 0.0, 0.1))  # [kg]
     """
-    own = np.zeros((demand.cycles, SIZE)) if demand.payload is None else np.asarray(demand.payload)
+    own = np.zeros((demand.cycles, PAYLOAD_SIZE)) if demand.payload is None else np.asarray(demand.payload)
     at = np.asarray(com, dtype=np.float64)
 
     def flagged(masses: Array) -> NDArray[np.bool_]:
@@ -147,7 +148,7 @@ def sensitivity(
     out = []
     for factor in periods:
         out.append(sensitivity_to_cycle(robot, demand.at_period(factor * demand.dt), basis))
-    own = np.zeros((demand.cycles, SIZE)) if demand.payload is None else np.asarray(demand.payload)
+    own = np.zeros((demand.cycles, PAYLOAD_SIZE)) if demand.payload is None else np.asarray(demand.payload)
     loads = [_joined(own, mass, np.asarray(com, dtype=np.float64)) for mass in payloads]
     runs = exact(robot, _carrying(demand, loads), basis) if loads else []
     return out + [_summed("payload", mass, run) for mass, run in zip(payloads, runs, strict=True)]

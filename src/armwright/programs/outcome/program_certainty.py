@@ -53,14 +53,19 @@ def torques_usable(robot: Robot) -> bool:
 
 def answer_of(outcome: ProgramRun) -> Answer:
     """Return the answer about a program that was run."""
+    return "not feasible" if outcome.impossible else plan_answer(outcome)
+
+
+def plan_answer(outcome: ProgramRun) -> Answer:
+    """Return the answer about what of a program was planned: all but the moves that the arm cannot make."""
     width = certainty_of(outcome.robot, outcome.basis).width
     if width == 0.0:
-        return "feasible" if outcome.feasible else "not feasible"
+        return "feasible" if outcome.wished.feasible else "not feasible"
     wished = outcome.wished
     use = float(wished.torque_use.max(initial=0.0))
     if wished.clipped.any() or use * (1.0 - width) > 1.0:
         return "not feasible"
-    return "feasible" if outcome.feasible and use * (1.0 + width) <= 1.0 else "cannot be told"
+    return "feasible" if outcome.wished.feasible and use * (1.0 + width) <= 1.0 else "cannot be told"
 
 
 def open_words(outcome: ProgramRun, what: str, where: str) -> str:

@@ -198,7 +198,8 @@ def _fastest(outcome: ProgramRun) -> tuple[float | None, str, float | None]:
     if outcome.basis == "speeds":
         return None, "the sheet knows no torques", None
     try:
-        fast = plan_program(robot, plan.program, plan.cycle, start_q=plan.start_q, law="fastest")
+        how: Any = {"law": "fastest", "impossible": "leave out"}
+        fast = plan_program(robot, plan.program, plan.cycle, start_q=plan.start_q, **how)
     except (ProgramError, InputError) as error:
         return None, str(error), None
     wish = Demands(fast)

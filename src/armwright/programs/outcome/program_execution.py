@@ -17,6 +17,7 @@ from armwright.arguments import names_culprit
 from armwright.choices import TRACKINGS
 from armwright.errors import InputError
 from armwright.programs.gaps import check_known
+from armwright.programs.impossible_moves import check_tool_known
 from armwright.programs.legs import tool_of
 from armwright.programs.motors import Demand, find_rule, follow, run_printed
 from armwright.programs.motors.drive_law import AXES, DRIVE
@@ -212,6 +213,9 @@ def run_program(
 ) -> ProgramRun:
     """Plan a program, judge the plan by what motors and joints can do, and follow it with what they have.
 
+    A program with moves that the arm cannot make is not feasible; the others are judged all the same
+    (`ProgramRun.impossible`).
+
     Three answers: the plan itself decides whether it is feasible (`wished`); a bounded tracking law says what the arm
     does (`tracked`); and the largest override that keeps the limits (`override`).
 
@@ -238,7 +242,8 @@ def run_program(
         floor: height of the floor in the base frame [m]; None for no floor.
 
     Raises:
-        ProgramError: text that cannot be read, or a move that cannot be made; with file, line and what would work.
+        ProgramError: text that cannot be read, no move that can be made, or one of G-code that cannot while its tool is
+            not given; with file, line and what would work.
         InputError: a sheet without anything to check against, or an option without meaning.
 
     Example:
@@ -267,7 +272,9 @@ def run_program(
         acceleration=acceleration,
         keep_acceleration=keep_acceleration,
         jerk=jerk,
+        impossible="leave out",
     )
+    check_tool_known(plan.program, plan.route.impossible)
     demand = demand_of(plan)
     if tracker.printed:
         tracked = [run_printed(robot, demand, rule, basis=chosen)]

@@ -7,6 +7,7 @@ names that their readers gave, never where a file lay for a moment.
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +19,7 @@ from armwright.programs.outcome.program_words import event_words, place_words, v
 from armwright.programs.outcome.way_words import clearance_words
 
 if TYPE_CHECKING:
+    from armwright.programs.impossible_moves import ImpossibleMove
     from armwright.programs.outcome.program_run import MotorEvent, ProgramRun
     from armwright.programs.program import Program
     from armwright.programs.reading import Note
@@ -31,7 +33,8 @@ AT_FIRST = re.compile(r"\bat first\b|\bstart(s|ed|ing)?\b")  # of the note of `p
 class WorstPlace(NamedTuple):
     """One place: how much is asked of what there is (1 is all of it), when [s], and in words.
 
-    `event` is None where nothing is beyond a limit; `stretches` counts the events of the same move, joint and cause.
+    `event` is None where nothing is beyond a limit, and of a move that the arm cannot make (`use` inf); `stretches`
+    counts the events of the same move, joint and cause.
     """
 
     use: float
@@ -40,6 +43,21 @@ class WorstPlace(NamedTuple):
     words: str
     event: MotorEvent | None = None
     stretches: int = 1
+
+    @property
+    def stops(self) -> bool:
+        """Return whether the drive would stop here."""
+        return self.event is not None and self.event.cause == "trip"
+
+    @property
+    def over(self) -> bool:
+        """Return whether this asks more than there is."""
+        return self.event is not None or math.isinf(self.use)
+
+    @property
+    def much(self) -> str:
+        """Return how much is asked, in a word."""
+        return "cannot" if math.isinf(self.use) else "stops" if self.stops else f"{100 * self.use:.3g} %"
 
 
 class Assumption(NamedTuple):
@@ -67,11 +85,19 @@ def headline(outcome: ProgramRun) -> str:
     answer, reading = outcome.answer, outcome.program.reading
     said = {"feasible": "Feasible", "not feasible": "Not feasible", "cannot be told": "Cannot be told with these data"}
     words = "Speeds kept, torques not decided" if answer == "feasible" and outcome.basis == "speeds" else said[answer]
+    if outcome.impossible:
+        words = f"Not feasible: {cannot_be_made(outcome)}"
     if outcome.clearance.collides == "yes":
         words = f"Collides; {words[:1].lower()}{words[1:]}"
     if reading is None or reading.whole:
         return words
     return f"{words} as far as read: {checked_moves(outcome.plan)} of {reading.reached} moves"
+
+
+def cannot_be_made(outcome: ProgramRun) -> str:
+    """Return how many moves the arm cannot make."""
+    moves = sum(move.kind != "wait" for move in outcome.program.moves)
+    return f"{len(outcome.impossible)} of {moves} moves cannot be made"
 
 
 def data_class(outcome: ProgramRun) -> str:
@@ -108,16 +134,15 @@ def findings(outcome: ProgramRun) -> tuple[WorstPlace, ...]:
         worst = max(events, key=lambda event: event.use)
         line = outcome.program.moves[worst.move].line
         rows.append(WorstPlace(worst.use, worst.start, line, event_words(outcome, worst), worst, len(events)))
-    return tuple(sorted(rows, key=lambda row: (_stops(row) == 0, -row.use, row.time)))
-
-
-def _stops(row: WorstPlace) -> int:
-    return int(row.event is not None and row.event.cause == "trip")
+    return tuple(sorted(rows, key=lambda row: (not row.stops, -row.use, row.time)))
 
 
 def worst_of(outcome: ProgramRun) -> tuple[WorstPlace, ...]:
-    """Return the three worst places; of a plan that keeps its limits, the moves that come nearest to them."""
-    found = findings(outcome)
+    """Return the three worst places; of a plan that keeps its limits, the moves that come nearest to them.
+
+    What the arm cannot make comes first.
+    """
+    found = tuple(_cannot(outcome, one) for one in outcome.impossible[:MOST_WORST]) + findings(outcome)
     if found:
         return found[:MOST_WORST]
     rows = []
@@ -130,6 +155,12 @@ def worst_of(outcome: ProgramRun) -> tuple[WorstPlace, ...]:
         words = f"{where}: {who} uses {100 * move.use:.3g} % of its {move.cause}"
         rows.append(WorstPlace(move.use, move.start, move.line, words))
     return tuple(sorted(rows, key=lambda row: -row.use)[:MOST_WORST])
+
+
+def _cannot(outcome: ProgramRun, one: ImpossibleMove) -> WorstPlace:
+    words = f"{place_words(outcome, one.move)} cannot be made: {one.reason}"
+    planned = outcome.plan.moves[one.move]
+    return WorstPlace(math.inf, float(planned.start), outcome.program.moves[one.move].line, words)
 
 
 def assumptions(outcome: ProgramRun) -> tuple[Assumption, ...]:
@@ -159,12 +190,16 @@ def coverage(outcome: ProgramRun) -> tuple[str, ...]:
     program, reading = outcome.program, outcome.program.reading
     if reading is None:
         count = sum(move.kind != "wait" for move in program.moves)
-        return (f"All {count} moves of the program were read.",)
+        read = f"All {count} moves of the program were read."
+        return (read, f"{cannot_be_made(outcome)}.") if outcome.impossible else (read,)
     whole = f"All {reading.reached} moves that the program reaches are known."
     checked = checked_moves(outcome.plan)
     some = f"{reading.known} of {reading.reached} moves are known"
-    some += f", {checked} are checked: to the others the way is not known." if checked < reading.known else "."
+    unknown = reading.known - checked - len(outcome.impossible)
+    some += f", {checked} are checked: to the others the way is not known." if unknown > 0 else "."
     said = [whole if not reading.gaps else some]
+    if outcome.impossible:
+        said.append(f"{cannot_be_made(outcome)}; {checked} are checked.")
     for gap in reading.gaps:
         said.append(f"{_line(gap.line)}: a move that is not known ({gap.reason}).")
     said += [f"{_line(note.line)}: {note.message}." for note in (*reading.unread, *reading.set_aside)]

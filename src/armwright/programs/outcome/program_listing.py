@@ -39,7 +39,9 @@ def listing_of(outcome: ProgramRun) -> Listing | None:
 
     own = _own_moves(program, lines)
     _mark_unread(outcome, mark)
-    behind = _behind_gaps(program)
+    first = next((k for k, move in enumerate(program.moves) if move.kind != "wait"), None)
+    behind = set(outcome.plan.route.unchecked) - {first}
+    impossible = {one.move: one.reason for one in outcome.impossible}
     end = float(outcome.motors.time[-1])
     steps: list[tuple[float, int]] = []
     gaps: list[tuple[float, int]] = []
@@ -47,8 +49,10 @@ def listing_of(outcome: ProgramRun) -> Listing | None:
         line = program.moves[k].line if own[k] else 0
         if planned.start <= end:
             steps.append((float(planned.start), line if line <= MOST_LISTED_LINES else 0))
-        if k in behind:
-            mark(line, "gap", f"move {k + 1}: the way here is not known, the arm is led slowly")
+        if k in impossible:
+            mark(line, "over", f"move {k + 1} cannot be made: {impossible[k]}")
+        elif k in behind:
+            mark(line, "gap", f"move {k + 1}: the way here is not known, and not checked")
         elif program.moves[k].kind != "wait":
             mark(line, *_judged(outcome, k))
     for gap in program.reading.gaps if program.reading is not None else ():
@@ -87,15 +91,6 @@ def _is_own(program: Program, message: str) -> bool:
     """Return whether a message is about the program's own file: others are named first."""
     files = program.reading.files[1:] if program.reading is not None else ()
     return not any(message.startswith(f"{file}: ") for file in files)
-
-
-def _behind_gaps(program: Program) -> set[int]:
-    """Return the moves to which the arm is led slowly, because the way there is not known."""
-    if program.reading is None:
-        return set()
-    known = [k for k, move in enumerate(program.moves) if move.kind != "wait"]
-    behind = {next((k for k in known if k >= gap.before), None) for gap in program.reading.gaps}
-    return {k for k in behind if k is not None and k != known[0]}
 
 
 def _mark_unread(outcome: ProgramRun, mark: Callable[[int, str, str], None]) -> None:

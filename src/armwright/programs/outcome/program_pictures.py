@@ -14,7 +14,7 @@ from armwright.kinematics import fk, smallest_singular_value
 from armwright.packages import need
 from armwright.recording.pictures.arm_drawing import Scene, one
 from armwright.recording.pictures.skeleton import camera_for, capsules, upright
-from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, compact_png, save_figure
+from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, blank_figure, compact_png, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,11 +58,7 @@ def drive_word(outcome: ProgramRun) -> str:
 
 
 def _figure(height: float) -> Figure:
-    figure = need("matplotlib.figure", "plot", "drawing a report").Figure(
-        figsize=(FIGURE_WIDTH, height), layout="constrained"
-    )
-    need("matplotlib.backends.backend_agg", "plot", "drawing a report").FigureCanvasAgg(figure)
-    return figure
+    return blank_figure("drawing a report", figsize=(FIGURE_WIDTH, height), layout="constrained")
 
 
 def _leaps(outcome: ProgramRun) -> NDArray[np.bool_]:
@@ -218,7 +214,7 @@ def path(outcome: ProgramRun) -> Figure:
         beyond = lines.LineCollection(list(pieces[over]), colors=LIMIT, linewidths=3.0, zorder=7, capstyle="round")
         beyond.set_label("asks more than there is")
         axes.add_collection(beyond)
-    if not outcome.feasible:
+    if not outcome.wished.feasible:
         left = np.where((outcome.motors.deviation.position > NOTICED)[:, None], real, np.nan)
         axes.plot(left[:, 0], left[:, 1], color="black", lw=1.0, zorder=8, label="where the tool went instead")
     if axes.get_legend_handles_labels()[1]:

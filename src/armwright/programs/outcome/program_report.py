@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from armwright.html_text import html_table
 from armwright.programs.outcome.program_findings import (
     WorstPlace,
     answer_words,
@@ -237,7 +238,7 @@ def _first_screen(page: Page, outcome: ProgramRun) -> None:
     said = markup(template, headline(outcome), data_class(outcome), *answer_words(outcome))
     page.add(markup('<section class="answer {}">{}</section>', colour, said))
     worst, shown = worst_of(outcome), float(outcome.motors.time[-1])
-    over = bool(findings(outcome))
+    over = any(row.over for row in worst)
     title = "Worst places" if over else "Nearest to their limits"
     rows = joined(_worst(outcome, row, shown) for row in worst)
     left = markup('<h2>{}</h2><ol class="worst">{}</ol>', title, rows)
@@ -261,14 +262,13 @@ def _first_screen(page: Page, outcome: ProgramRun) -> None:
 
 
 def _worst(outcome: ProgramRun, row: WorstPlace, shown: float) -> Markup:
-    stops = row.event is not None and row.event.cause == "trip"
     times = f" ({row.stretches} times in this move)" if row.stretches > 1 else ""
-    use = "stops" if stops else f"{100 * row.use:.3g} %"
     template = '<li class="{}"><b>{}</b><span>{}{} {}</span></li>'
-    kind = "over" if row.event is not None else ""
+    kind = "over" if row.over else ""
     words = folderless(outcome.program, row.words)
-    at = min(row.time, shown) if stops else row.time  # a drive stops within a cycle, of which the beginning is shown
-    return markup(template, kind, use, words, times, _seek(at, shown, "show"))
+    # a drive stops within a cycle, of which the beginning is shown
+    at = min(row.time, shown) if row.stops else row.time
+    return markup(template, kind, row.much, words, times, _seek(at, shown, "show"))
 
 
 def _seek(time: float, shown: float, words: str) -> Markup:
@@ -357,3 +357,18 @@ def _sensitivity(outcome: ProgramRun) -> list[tuple[str, ...]]:
         )
         for row in outcome.works.sensitivity
     ]
+
+
+def notebook_page(run: ProgramRun) -> str:
+    """Return what notebooks show: the replay, the verdict, and a row per move."""
+    from armwright.programs.outcome.program_run import limit_of
+    from armwright.recording.replay.replay_page import notebook_frame
+
+    names = [joint.name for joint in run.robot.joints]
+    here, rows = set(np.unique(run.demand.moves).tolist()), []
+    for k, (move, planned) in enumerate(zip(run.program.moves, run.plan.moves, strict=True)):
+        joint, cause, use = limit_of(run.wished, k) if k in here else (None, "", 0.0)
+        most = "–" if joint is None else f"{100.0 * use:.0f} % {cause}, {names[joint]}"
+        rows.append((k + 1, move.line or "–", move.text, f"{planned.start:.2f}", most))
+    heads = ("move", "line", "as written", "begins [s]", "most used")
+    return notebook_frame(program_stage(run)) + html_table(run.verdict, heads, rows)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from armwright.programs.impossible_moves import ImpossibleMove
     from armwright.programs.motors import Demand, MotorRun, MoveSummary, Override, Tracked, Trip
     from armwright.programs.motors.motor_limits import Basis
     from armwright.programs.motors.what_works import Needed, Sensitivity
@@ -199,6 +200,17 @@ class ProgramRun:
     floor: float | None = 0.0
     start_assumed: bool = False
 
+    def __repr__(self) -> str:
+        """Return one line: arm, program, answer, length."""
+        count, seconds = len(self.program.moves), self.plan.duration
+        return f"ProgramRun({self.robot.name!r}, {self.program.name!r}: {self.answer}, {count} moves, {seconds:.2f} s)"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the replay, the verdict, and a row per move."""
+        from armwright.programs.outcome.program_report import notebook_page
+
+        return notebook_page(self)
+
     @property
     def motors(self) -> MotorRun:
         """Return what the motors make of it, cycle by cycle, up to a trip; and until the arm arrives, if it is late."""
@@ -235,9 +247,14 @@ class ProgramRun:
         return self.motors.drives.basis
 
     @property
+    def impossible(self) -> tuple[ImpossibleMove, ...]:
+        """Return the moves that the arm cannot make; the plan leaves them out."""
+        return self.plan.route.impossible
+
+    @property
     def feasible(self) -> bool:
         """Return whether the plan itself, followed exactly, keeps every limit; no tracking law decides it."""
-        return self.wished.feasible
+        return self.wished.feasible and not self.impossible
 
     @cached_property
     def answer(self) -> Answer:

@@ -72,6 +72,10 @@ def figures(outcome: ProgramRun, *, works: bool = True) -> dict[str, Any]:
             }
             for event in outcome.events
         ],
+        "impossible": [
+            {**one._asdict(), "move": one.move + 1, "line": plan.program.moves[one.move].line}
+            for one in outcome.impossible
+        ],
         "notes": [{"line": note.line, "message": note.message} for note in plan.notes],
         "read": reading_figures(plan.program),
     }

@@ -173,7 +173,7 @@ def tracking_words(outcome: ProgramRun) -> str:
     if not lag_is_known(outcome):
         said.append(
             "These differ by more than 2 times: the lag is not known, only that the plan is infeasible."
-            if not outcome.feasible
+            if not outcome.wished.feasible
             else "These differ by more than 2 times: the lag is not known."
         )
     return " ".join(said)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.programs.gaps import checked_moves
+from armwright.programs.impossible_moves import impossible_words, move_words
 from armwright.programs.motors.what_works import FASTEST_FACTOR
 from armwright.programs.outcome.program_certainty import (
-    answer_of,
     more_payload_words,
     open_words,
     overload_words,
+    plan_answer,
     with_class,
     worst_move,
 )
@@ -26,7 +27,6 @@ from armwright.programs.outcome.program_tracking import tracking_words, trip_wor
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import MotorEvent, MoveOutcome, ProgramRun
 
-MOVE_TEXT_LENGTH = 60  # characters of a move's text in a sentence
 FOR = {
     "acceleration": "acceleration",
     "gravity": "gravity",
@@ -51,7 +51,9 @@ def verdict(outcome: ProgramRun) -> str:
     name = outcome.program.name or Path(outcome.program.file).name or "the program"
     count, seconds = len(outcome.program.moves), outcome.plan.duration
     what = f"{name} ({count} move{'s' if count != 1 else ''}, {seconds:.3f} s) on {outcome.robot.name}"
-    answer = answer_of(outcome)
+    if outcome.impossible:
+        what = f"{what}, without what cannot be made,"
+    answer = plan_answer(outcome)
     if answer != "not feasible":
         told = (
             _kept(outcome, what)
@@ -59,6 +61,7 @@ def verdict(outcome: ProgramRun) -> str:
             else open_words(outcome, what, place_words(outcome, worst_move(outcome)))
         )
         said = _as_far_as_read(outcome, with_class(outcome, told))
+        said = f"{_cannot(outcome)}{said}"
         return " ".join(filter(None, (said, overload_words(outcome), tracking_words(outcome), _basis(outcome))))
     plan = outcome.wished
     first = next(event for event in outcome.events if event.cause != "trip")
@@ -68,12 +71,18 @@ def verdict(outcome: ProgramRun) -> str:
     drives = f"the motor{'s' if len(joints) > 1 else ''} of {names}" if outcome.basis == "motors" else names
     still = standing_words(outcome)
     rest = (overload_words(outcome), tracking_words(outcome), _override_words(outcome), _basis(outcome))
-    return with_class(
+    return _cannot(outcome) + with_class(
         outcome,
         f"Not feasible: {f'{still} ' if still else ''}{what} asks more than {drives} can do, in "
         f"{int(flagged.sum())} of {flagged.size} cycles. First {event_words(outcome, first)}. "
         + " ".join(filter(None, rest)),
     )
+
+
+def _cannot(outcome: ProgramRun) -> str:
+    """Return that there are moves which the arm cannot make, before what is said of the others."""
+    said = impossible_words(outcome.program, outcome.impossible)
+    return f"Not feasible on {outcome.robot.name}: {said}. The rest of it: " if said else ""
 
 
 def standing_words(outcome: ProgramRun) -> str:
@@ -140,12 +149,7 @@ def push_words(outcome: ProgramRun) -> tuple[str, ...]:
 
 def place_words(outcome: ProgramRun, move: int) -> str:
     """Name a move by number, line and text."""
-    told = outcome.program.moves[move]
-    text = " ".join(told.text.split())
-    text = text if len(text) <= MOVE_TEXT_LENGTH else text[: MOVE_TEXT_LENGTH - 1] + "…"
-    line = f"line {told.line}" if told.line else ""
-    inside = ": ".join(part for part in (line, text) if part)
-    return f"move {move + 1}" + (f" ({inside})" if inside else "")
+    return move_words(outcome.program, move)
 
 
 def event_words(outcome: ProgramRun, event: MotorEvent) -> str:
