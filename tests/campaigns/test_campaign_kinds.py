@@ -39,7 +39,9 @@ def test_a_factor_on_friction_that_an_arm_does_not_have_is_refused(tmp_path):
 
 def test_the_campaign_of_the_documents_varies_with_friction(tmp_path):
     page = (ROOT / "docs" / "howto" / "campaigns.md").read_text(encoding="utf-8")
-    (tmp_path / "payload.toml").write_text(page.split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    shown = page.split("```toml\n")[1].split("```")[0]
+    assert (ROOT / "examples" / "payload.toml").read_text(encoding="utf-8").endswith(shown)
+    (tmp_path / "payload.toml").write_text(shown, encoding="utf-8")
     plan = read_plan(tmp_path / "payload.toml")
     settings = {**plan.settings, "payload": [0.0, 0.0], "duration": 0.3}
     few = replace(plan, items=4, chunk=4, settings=settings)

@@ -71,8 +71,13 @@ def test_mcap_is_read_by_an_independent_reader(tmp_path: Path) -> None:
     with open(path, "rb") as file:
         reader = make_reader(file, validate_crcs=True, decoder_factories=[decoder.DecoderFactory()])
         summary = reader.get_summary()
-        assert {channel.topic for channel in summary.channels.values()} == {"/recording", "/joint_states"}
-        assert summary.statistics.channel_message_counts == {1: len(rec), 2: 101}
+        assert {channel.topic for channel in summary.channels.values()} == {
+            "/recording",
+            "/joint_states",
+            "/tf",
+            "/scene",
+        }
+        assert summary.statistics.channel_message_counts == {1: len(rec), 2: 101, 3: 101, 4: 1}
         samples = [(message.log_time, sample) for _, _, message, sample in reader.iter_decoded_messages("/recording")]
         states = [state for *_, state in reader.iter_decoded_messages("/joint_states")]
         late = list(reader.iter_decoded_messages("/recording", start_time=int(0.9e9)))

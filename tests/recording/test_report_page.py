@@ -81,10 +81,10 @@ def test_parts_stand_in_the_order_in_which_they_were_added(tmp_path):
         "<h1>a run",
         "went well",
         "2 s</b><span>duration",
-        "<h2>Joints",
+        ">Joints</h2>",
         '<td class="odd">1.0',
         "image/gif;base64,",
     ]
-    shown += ["<figcaption>As seen.", "&quot;bad&quot;: null", "<h2>Made with", "&quot;seed&quot;: 3"]
+    shown += ["<figcaption>As seen.", "&quot;bad&quot;: null", ">Made with</h2>", "&quot;seed&quot;: 3"]
     places = [text.index(part) for part in shown]
     assert places == sorted(places) and "td.odd{color:red}" in text.split("</head>")[0]

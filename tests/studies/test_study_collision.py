@@ -145,7 +145,7 @@ def test_delay_needs_no_layout():
     assert lags.lag_span(arm())[1] < 0.25 and lags.lags(arm()).shape == (324, 2)
     rec = runs.run(reduced(), "A", runs.SPLINE).recording  # before the first contact, along a straight row
     cruise = np.linalg.norm(np.gradient(rec["tool_ref"], rec.time, axis=0), axis=1)[(rec.time > 2.0) & (rec.time < 4.0)]
-    assert np.median(cruise) == pytest.approx(lags.SPEED, rel=0.01)
+    assert np.median(cruise) == pytest.approx(lags.TOUCH_SPEED, rel=0.01)
 
 
 def test_whether_marks_lie_inside_turns_on_the_place_of_the_wall():

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import urllib.request
 
 import numpy as np
@@ -38,3 +42,29 @@ def test_teach_serves_the_studio_beside_the_program(tmp_path, monkeypatch):
         assert "#" in studio.owner
     finally:
         studio.stop()
+
+
+SCRIPT = """
+import atexit, signal
+import armwright as aw
+signal.signal(signal.SIGINT, signal.default_int_handler)
+studio = aw.load("planar2").teach(browser=False)
+atexit.register(lambda: print(studio.base, flush=True))  # behind the last line of the script
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for other processes")
+def test_a_script_keeps_its_studio_until_control_c(tmp_path):
+    for name in ("starlette", "uvicorn", "websockets"):
+        pytest.importorskip(name, reason="extra [studio] is not installed")
+    env = os.environ | {"ARMWRIGHT_STUDIO_RECORDINGS": str(tmp_path)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
+    with subprocess.Popen([sys.executable, "-c", SCRIPT], env=env, **pipes) as script:
+        try:
+            assert "Ctrl-C when this program has nothing else to do" in script.stderr.readline()
+            with urllib.request.urlopen(script.stdout.readline().strip(), timeout=PATIENCE) as page:
+                assert page.status == 200
+            script.send_signal(signal.SIGINT)
+            assert script.wait(PATIENCE) is not None
+        finally:
+            script.kill()

@@ -11,9 +11,10 @@ import pytest
 
 import armwright as aw
 from armwright.robot.load import robots
+from armwright.simulation.pulled_link import posture
 from armwright.studio.arm_view import look
 from armwright.studio.live_arm import LiveArm
-from armwright.studio.pulled_arm import LAWS, PULL_RATE, Choice, PulledArm, posture
+from armwright.studio.pulled_arm import LAWS, PULL_RATE, Choice, PulledArm
 from armwright.studio.touch_beliefs import Moment, hidden_force, judge, radius_of
 
 BODY, POINT = 2, np.array([0.1, 0.02, 0.01])

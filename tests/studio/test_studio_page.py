@@ -18,7 +18,7 @@ from armwright.exploration.exploration import explore
 from armwright.exploration.explore_options import Budget
 from armwright.recording import Recording, Signal
 from armwright.recording.formats.csv_format import meta_file
-from armwright.studio.pulled_arm import posture
+from armwright.simulation.pulled_link import posture
 from armwright.studio.recordings_folder import kept_in
 from armwright.world.world_catalogue import load_world
 from armwright.world.world_file import world_from_text
@@ -67,6 +67,7 @@ def page(browser, running):
     with watched_page(browser, own) as page:
         page.goto(running.owner)
         until(page, "globalThis.__studio?.ready && __studio.tabs.robot.seen")
+        page.evaluate("__studio.shownFor = 1e8")  # slow machines have to see messages, too
         yield page
 
 
@@ -259,6 +260,50 @@ def test_broken_urdf_is_located_on_the_page_and_a_sound_one_is_taken(page, runni
     np.testing.assert_allclose(tool(page), aw.fk(mine, np.array(page.evaluate("__studio.tab.q"))), atol=1e-6)
     page.select_option("#left select", "ur5")
     until(page, "__studio.spec.name === 'ur5' && __studio.tabs.robot.seen")
+
+
+def test_an_own_arm_with_the_name_of_another_is_not_called_that_one(page):
+    tab(page, "Robot")
+    urdf = aw.load("planar3").to_urdf().replace('<robot name="planar3"', '<robot name="panda"').encode()
+    page.set_input_files("#robot-file", {"name": "panda.urdf", "mimeType": "text/xml", "buffer": urdf})
+    until(page, "__studio.spec.name === 'panda' && __studio.tabs.robot.seen")
+    assert page.locator("#left select >> nth=0").locator("option:checked").inner_text() == "panda – 3 joints (yours)"
+    page.select_option("#left select >> nth=0", "panda")
+    until(page, "__studio.spec.joints.length === 7 && __studio.tabs.robot.seen")
+    assert "Franka" in page.locator("#left select >> nth=0").locator("option:checked").inner_text()
+    page.select_option("#left select >> nth=0", "ur5")
+    until(page, "__studio.spec.name === 'ur5' && __studio.tabs.robot.seen")
+
+
+def test_on_a_phone_the_arm_stays_in_view_and_nothing_is_wider(page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    try:
+        for name in ("Robot", "Live", "Explore", "Recordings", "Programs", "Documents"):
+            tab(page, name)
+            assert page.locator("#left").get_attribute("aria-labelledby") == f"tab-{name.lower()}"
+            assert page.evaluate("document.documentElement.scrollWidth") == 390
+            past = (
+                "[...document.querySelectorAll('header *')].filter((e) => e.getBoundingClientRect().right > 391).length"
+            )
+            assert page.evaluate(past) == 0, name
+            for place in ("0", "document.documentElement.scrollHeight"):
+                page.evaluate(f"scrollTo(0, {place})")
+                box = page.locator("#canvas").bounding_box()
+                assert box["y"] >= 0 and box["y"] + box["height"] <= 844 and box["height"] > 200, (name, place)
+    finally:
+        page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_messages_go_away(page):
+    tab(page, "Robot")
+    for leave in (lambda: page.keyboard.press("Escape"), lambda: tab(page, "Programs")):
+        page.evaluate("__studio.complain('that went wrong')")
+        message(page, "that went wrong")
+        leave()
+        until(page, "document.getElementById('message').hidden")
+    page.evaluate("__studio.shownFor = 50; __studio.complain('that is done', { mild: true }); __studio.shownFor = 1e8")
+    until(page, "document.getElementById('message').hidden")
+    assert page.locator("#message").text_content() == "Closethat is done"
 
 
 def test_exploration_plays_and_scrubs_to_the_recorded_state(page, running):

@@ -19,9 +19,10 @@ import armwright as aw
 from armwright.errors import ArmwrightError, InputError
 from armwright.recording import Recording, Signal
 from armwright.recording.formats import csv_format, load
+from armwright.simulation.pulled_link import posture
 from armwright.studio import live_recording, recordings_folder
 from armwright.studio.live_recording import LiveRecording
-from armwright.studio.pulled_arm import Choice, PulledArm, posture
+from armwright.studio.pulled_arm import Choice, PulledArm
 from armwright.studio.recordings_folder import kept_in, new_name, remove_file
 from armwright.studio.shelf import MOST_ITEMS, PlacesReserved, Shelf, ShelfItem
 from support.patience import PATIENCE

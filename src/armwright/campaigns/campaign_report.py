@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from armwright.campaigns.campaign_files import StoreError
+from armwright.campaigns.campaign_tables import heading, table_cells
 from armwright.campaigns.kind import Kind
 from armwright.campaigns.store import Store, open_store
 from armwright.campaigns.summary import QUANTILES, Tables, column, dataset_of, numbers, outcome_tables, rows_are_sound
@@ -146,7 +146,6 @@ HEADS = {
     "roc": ("Receiver operating characteristic", "Factors (scale) on the learned thresholds."),
 }
 ORDER = {"outcomes": 0, "figures": 2}  # the kind's own tables between them
-SHARES = ("share", "found", "early", "runs_with_false_alarm")
 DELAY = "_delay"
 LONG_TABLE_ROWS = 30  # rows beyond which a table is folded away
 STYLE = "main{max-width:72rem}td{white-space:nowrap}details{margin:.6rem 0}summary{cursor:pointer}"
@@ -177,7 +176,7 @@ def campaign_report(
             picture = _picture(name, tables, store, dataset)
         if picture:
             page.figure(*picture)
-        page.table(*_cells(tables[name]), folded=len(tables[name]) > LONG_TABLE_ROWS)
+        page.table(*table_cells(tables[name], store.kind.units), folded=len(tables[name]) > LONG_TABLE_ROWS)
     again = f'armwright campaign query {store.folder} "select * from rows limit 10"'
     page.section("The campaign").verbatim(_as_toml(store)).paragraph("Ask the rows yourself:").verbatim(again)
     return page.write(place), tables
@@ -192,7 +191,8 @@ def _picture(name: str, tables: Tables, store: Store, dataset: Any) -> tuple[byt
     if name == "detectors" and (delays := _delays(store, dataset)):
         return waiting_png(delays), "Contacts found by a delay; the rest was missed."
     if name == "figures" and rows:
-        shown = [(row["column"], _drawn(numbers(dataset, row["column"]))) for row in rows]
+        units = store.kind.units
+        shown = [(heading(row["column"], units), _drawn(numbers(dataset, row["column"]))) for row in rows]
         shown = [(name, values) for name, values in shown if len(values)]
         return (spread_png(shown), "How the first twelve are spread; dashed: 5, 50 and 95 %.") if shown else None
     return None
@@ -206,27 +206,6 @@ def _delays(store: Store, dataset: Any) -> list[tuple[str, Any, int]]:
     met = sum(word == "contact" for word in column(dataset, "met").to_pylist())
     found = [(name.removesuffix(DELAY).replace("_", " "), _drawn(numbers(dataset, name)), met) for name in names]
     return [each for each in found if len(each[1])]
-
-
-def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Return heads and cells of a table."""
-    heads = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[cell(row.get(name), share=name in SHARES) for name in heads] for row in rows]
-    return [name.replace("_", " ") for name in heads], cells
-
-
-def cell(value: object, *, share: bool = False) -> str:
-    """Write a figure, or one with its interval, in as many digits as a reader can use; shares in per cent."""
-    if isinstance(value, Mapping):
-        figure, low, high = (cell(value[part], share=share).removesuffix(" %") for part in ("value", "low", "high"))
-        return f"{figure}{' %' if share else ''} [{low}, {high}]"
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
-    if isinstance(value, float) and math.isinf(value):
-        return "∞" if value > 0.0 else "−∞"
-    if share and isinstance(value, float):
-        return f"{100.0 * value:.4g} %"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _as_toml(store: Store) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from armwright.campaigns.campaign_plan import CampaignPlan
@@ -41,6 +41,7 @@ class Kind:
         judged: columns that are empty where something never came (a contact that was missed): the kind's summary judges
             them, quantiles of what is there would flatter.
         record: (plan, prepared, item) → `Recording` of one item, for a closer look.
+        units: of columns of rows and tables; names that end with their unit (``delay_s``) need none.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Kind:
     summary: Callable[[Any], Mapping[str, list[dict[str, Any]]]] | None = None
     record: Callable[[CampaignPlan, bytes, int], Any] | None = None
     judged: frozenset[str] = frozenset()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the schema."""

@@ -101,6 +101,17 @@ class Store:
                 f"chunk must be {least} or more"
             )
 
+    def __repr__(self) -> str:
+        """Return one line: where, which kind, how far it is."""
+        items = sum(last - first for first, last in self.done())
+        return f"Store({str(self.folder)!r}: {self.kind.name}, {items} of {self.plan.items} items)"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: how the items ended, and the quantiles of their figures."""
+        from armwright.campaigns.campaign_tables import campaign_cells
+
+        return campaign_cells(self)
+
     @property
     def digest(self) -> str:
         """Return what decides the rows; see `CampaignPlan.digest`."""

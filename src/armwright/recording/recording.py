@@ -174,11 +174,11 @@ class Recording(Rebuilt):
 
         return summary(self)
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, world: Iterable[Shape] = ()) -> Path:
         """Write to .mcap, .parquet, .csv or .npz, by suffix; see `recording.formats.save`."""
         from armwright.recording.formats import save
 
-        return save(self, path)
+        return save(self, path, world)
 
     @staticmethod
     def load(path: str | Path, **options: Any) -> Recording:
@@ -219,6 +219,12 @@ class Recording(Rebuilt):
         from armwright.recording.replay.replay_stage import stage_of
 
         return write_replay(stage_of(self, tuple(world), title=title), path)
+
+    def to_rerun(self, path: str | Path, world: Iterable[Shape] = ()) -> Path:
+        """Write an .rrd file for the Rerun viewer; see `recording.viewers.rerun_log.write_rerun`."""
+        from armwright.recording.viewers.rerun_log import write_rerun
+
+        return write_rerun(self, path, world)
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write one self-contained HTML page; see `recording.pictures.html_page.report`."""

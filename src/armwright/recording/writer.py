@@ -20,7 +20,7 @@ import numpy as np
 from armwright.errors import ArmwrightError, InputError, tell_user
 from armwright.files import Uninterrupted, free_name, place_of, take_place
 from armwright.recording.formats import beside, discard, module_for
-from armwright.recording.formats.file_header import Column, head_text, tail_of
+from armwright.recording.formats.file_header import Column, DrawnScene, head_text, tail_of
 from armwright.recording.recording import Recording, versions
 from armwright.recording.signals import RecordedEvent, Signal, as_event, check_signals, plain, read_only
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.types import Array
+    from armwright.world.shapes import Shape
 
 SMALL_BLOCK_NUMBERS = 8192  # numbers that are not worth keeping
 KEPT_NUMBERS, KEPT_BLOCKS = 8_000_000, 64  # most numbers and blocks that are kept
@@ -94,6 +95,7 @@ class RecordingWriter:
         seed: int | None = None,
         chunk: int = 1000,
         sync_every: float | None = 1.0,
+        world: Iterable[Shape] = (),
     ) -> None:
         """Create the file.
 
@@ -105,6 +107,7 @@ class RecordingWriter:
             seed: seed of the random numbers.
             chunk: samples per chunk.
             sync_every: seconds between forced writes to disk; None leaves them to the system.
+            world: shapes around the arm, for viewers of .mcap.
         """
         if chunk < 1:
             raise InputError(f"chunk: expected at least 1 sample, got {chunk}")
@@ -120,12 +123,13 @@ class RecordingWriter:
         head = head_text(self._columns, robot, plain(settings or {}), seed, versions())
         sink = module_for(self.path).Sink
         self._beside = beside(self.path)
+        scene = None if robot is None else DrawnScene(robot, tuple(world))
         try:
             self._target = place_of(self.path, regular=True)
             self.place = free_name(self._target, self._beside)
             try:
                 with Uninterrupted():  # no file without its description
-                    self._sink = sink(self.place, self._columns, head, sync_every)
+                    self._sink = sink(self.place, self._columns, head, sync_every, scene)
             except KeyboardInterrupt:  # it came meanwhile; nothing is recorded yet
                 if hasattr(self, "_sink"):
                     self._abandon()

@@ -21,6 +21,7 @@ import numpy as np
 
 from armwright.errors import ArmwrightError
 from armwright.files import write_file
+from armwright.html_text import html_table
 from armwright.studies.printed_numbers import match, write_value
 from armwright.studies.study import Claim, Formula, Item, Numbers, Shown, Span, Study
 
@@ -185,6 +186,19 @@ class StudyOutcome:
     study: Study
     results: tuple[Result, ...]
     interrupted: bool = False
+
+    def __repr__(self) -> str:
+        """Return one line: the document, and how its items came out."""
+        counts = ", ".join(f"{count} {kind}" for kind, count in self.counts().items())
+        return f"StudyOutcome({self.study.id}: {counts}{', interrupted' if self.interrupted else ''})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: a row per item."""
+        rows = [
+            (r.item.id, r.item.title, f"{r.item.printed.text} {r.item.printed.unit}", r.write_correct(), r.verdict.kind)
+            for r in self.results
+        ]
+        return html_table(repr(self), ("item", "subject", "printed", "recomputed", "verdict"), rows)
 
     @property
     def seconds(self) -> float:

@@ -15,28 +15,18 @@ from armwright.recording.pictures.style import STYLE
 from armwright.studies.run_study import Change, Result, StudyOutcome
 
 _CSS = """
-:root{color-scheme:light}
-body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,Helvetica,Arial,sans-serif;color:#1b1f24;margin:0;
-background:#fff}
-main{max-width:66rem;margin:0 auto;padding:2rem 1.2rem 4rem}
-h1{font-size:1.6rem;margin:0 0 .2rem}
-h2{font-size:1.15rem;margin:2.6rem 0 .6rem;border-bottom:1px solid #d9dde2;padding-bottom:.2rem}
-h3{font-size:1rem;margin:1.6rem 0 .3rem}p.lead{color:#5f6975;margin:0 0 1rem}
-figure{margin:.6rem 0 1.2rem}figure img{max-width:100%;height:auto}figcaption{color:#5f6975;font-size:.85rem}
-.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.88rem;width:100%}
-th,td{padding:.3rem .6rem;text-align:left;vertical-align:top;border-bottom:1px solid #e6e9ed}
-thead th{color:#5f6975;font-weight:600;border-bottom:2px solid #d9dde2}
-td:first-child{white-space:nowrap;font-weight:600}
-td a{color:inherit;text-decoration-color:#b9c0c8}
-.tag{display:inline-block;border-radius:4px;padding:0 .45rem;font-size:.85rem;font-weight:600;white-space:nowrap}
-.agrees{background:#e3f3ea;color:#12613c}.document{background:#fbe6e3;color:#98231b}
-.cannot{background:#eceff3;color:#4a545f}.not,.failed{background:#fff1d6;color:#7a5200}
-.cards{display:flex;flex-wrap:wrap;gap:.8rem;margin:1rem 0}
-.card{border:1px solid #d9dde2;border-radius:6px;padding:.5rem .9rem}
-.card b{display:block;font-size:1.15rem}.card span{color:#5f6975;font-size:.8rem}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:.3rem 0}dt{color:#5f6975}dd{margin:0}
-ul{margin:.4rem 0;padding-left:1.2rem}.why,p.rule{margin:.3rem 0}.rule{color:#5f6975;font-size:.85rem}
-@media print{main{max-width:none}h2,h3{break-after:avoid}figure{break-inside:avoid}}
+main { max-width: 66rem; }
+h3 { font-size: 1rem; margin: 1.6rem 0 .3rem; }
+table { width: 100%; }
+th, td { text-align: left; vertical-align: top; }
+td:first-child { white-space: nowrap; font-weight: 600; }
+.tag { display: inline-block; border: 1px solid currentColor; border-radius: 4px; padding: 0 .45rem; }
+.tag { font-size: .85rem; font-weight: 600; white-space: nowrap; color: var(--muted); }
+.tag.agrees { color: var(--good); } .tag.document { color: var(--bad); } .tag:is(.not, .failed) { color: var(--warn); }
+dl { display: grid; grid-template-columns: fit-content(45%) minmax(0, 1fr); gap: .1rem 1rem; margin: .3rem 0; }
+dt { color: var(--muted); } dd { margin: 0; overflow-wrap: anywhere; }
+ul { margin: .4rem 0; padding-left: 1.2rem; } .contents ul { padding: 0; }
+.why, p.rule { margin: .3rem 0; } .rule { color: var(--muted); font-size: .85rem; }
 """
 
 
@@ -65,7 +55,7 @@ def write_page(
     counts = outcome.counts()
     faults = outcome.faults()
     numbers = {**counts, "distinct faults": len(faults)}
-    page = Page(study.title).lead(study.document)
+    page = Page(study.title, _CSS).lead(study.document)
     if study.about:
         page.paragraph(study.about)
     page.cards([*numbers.items(), ("all items", f"{outcome.seconds:.1f} s")])
@@ -90,7 +80,7 @@ def write_page(
     for title, told in (("Remarks", study.remarks), ("Used beyond the document's text", study.sources)):
         if told:
             page.section(title).listed(told)
-    file = page.write(path, css=_CSS)
+    file = page.write(path)
     if stopped:
         raise KeyboardInterrupt
     return file

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armwright.dynamics import gravity_torque, joint_reactions, mass_matrix
-from armwright.errors import InputError
+from armwright.errors import ArmwrightWarning, InputError
 from armwright.kinematics import IKResult, fk, ik, jacobian, manipulability, singularity
 from armwright.recording.replay.scene_spec import robot_spec
 from armwright.robot.check import check
 from armwright.robot.inertia_needed import has_inertia
+from armwright.robot.load import load, robots
 from armwright.spatial.rotations import exp_so3, log_so3
 
 if TYPE_CHECKING:
@@ -24,9 +26,25 @@ SMALLEST_HALF_LENGTH = 1e-9
 
 
 def describe(robot: Robot) -> dict[str, Any]:
-    """Return the arm as the page needs it, with the findings of the plausibility check."""
+    """Return the arm as the page needs it, with the findings of the plausibility check.
+
+    "catalogued" is whether it is the catalogue's arm of that name, and not another one that is called so.
+    """
     findings = [{"severity": f.severity, "where": f.place, "text": f.reason, "rule": f.rule} for f in check(robot)]
-    return {"spec": robot_spec(robot), "findings": findings, "mass": sum(body.mass for body in robot.bodies)}
+    return {
+        "spec": robot_spec(robot),
+        "findings": findings,
+        "mass": sum(body.mass for body in robot.bodies),
+        "catalogued": _is_catalogued(robot),
+    }
+
+
+def _is_catalogued(robot: Robot) -> bool:
+    if not any(entry.name == robot.name for entry in robots()):
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ArmwrightWarning)  # said when it was chosen
+        return load(robot.name, implausible="warn") == robot
 
 
 def configuration(robot: Robot, q: Sequence[float]) -> Array:

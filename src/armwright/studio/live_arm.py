@@ -8,8 +8,9 @@ record, it hands rows to a `LiveRecording`.
 Nothing that a page does ends the thread: an order may be cancelled by a page that leaves, and a defect in an order, a
 tick or a frame is told to the pages while the thread goes on. Should it end nonetheless, orders fail at once.
 
-A frame is float32, little endian: t [s], speed (0 paused), level and alarm of the detector, link that is held, n,
-then q (n), felt torque (n), true torque (n), true force (3), its point (3), target of the spring (3).
+A frame is float32, little endian: t [s], speed (0 paused), level and alarm of the detector, link that is held, n, 1 for
+the truth that follows; then q (n), felt torque (n), true torque (n), true force (3), its point (3), target of the
+spring (3).
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ import numpy as np
 
 from armwright.contact.isolation.torque_change import CHANGE_WINDOW, GAP_BEFORE_ALARM, level_before
 from armwright.errors import ArmwrightError, InputError
+from armwright.simulation.pulled_link import posture
 from armwright.studio.live_doubt import LiveDoubt
-from armwright.studio.pulled_arm import PULL_RATE, Choice, PulledArm, inside, posture
+from armwright.studio.pulled_arm import PULL_RATE, Choice, PulledArm, inside
 from armwright.studio.touch_beliefs import Moment
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ FRAME = 2  # readings of the clock between two frames
 LARGEST_LAG = 0.1  # [s] of simulation that is made up for; what is later than that is dropped
 GOAL_FILTER_RATE = 4.0  # [rad/s] of the filter that leads the reference to a goal
 END_SECONDS = 1.0  # [s] that the thread has to end
-SWAY, SWAY_RATE = 0.25, 0.8  # [rad], [rad/s] of the motion "sway"
+SWAY_ANGLE, SWAY_RATE = 0.25, 0.8  # [rad], [rad/s] of the motion "sway"
 
 
 def doubt_of(plant: PulledArm) -> LiveDoubt | None:
@@ -60,6 +62,8 @@ class LiveArm:
         motion: "hold" or "sway". late: how often time was dropped. ticks: since the beginning.
         error: why the arm stands still, until it is reset or replaced; "" while it can go on.
     """
+
+    kind = "simulated"
 
     def __init__(
         self,
@@ -118,6 +122,25 @@ class LiveArm:
         if len(self._felt) == LEVEL_TICKS and (new or live.outputs["alarm"][0] < 0.0):
             level = level_before(np.array(self._felt), 1.0 / PULL_RATE)
             self._before = self._before if level is None else level
+
+    def state(self) -> dict[str, Any]:
+        """Return the settings of the running arm."""
+        plant = self.plant
+        return {
+            "kind": self.kind,
+            "law": plant.choice.law,
+            "knows": plant.choice.knows,
+            "friction": plant.friction,
+            "payload": plant.payload,
+            "speed": self.speed,
+            "motion": self.motion,
+            "recording": self.recording,
+            "goal": self.goal.tolist(),
+            "thresholds": plant.thresholds.tolist(),
+            "friction_source": plant.friction_source,
+            "error": self.error,
+            "doubt": self.doubt,
+        }
 
     def watched(self, by_anybody: bool) -> None:
         """Run only while somebody watches: an open tab elsewhere costs nothing."""
@@ -314,7 +337,7 @@ class LiveArm:
         dt = 1.0 / PULL_RATE
         if self.motion == "sway":
             phase = SWAY_RATE * self.plant.live.time + np.arange(self.plant.robot.n)
-            self.goal = inside(self.plant.robot, self._middle + SWAY * np.sin(phase))
+            self.goal = inside(self.plant.robot, self._middle + SWAY_ANGLE * np.sin(phase))
         pull = GOAL_FILTER_RATE * GOAL_FILTER_RATE * (self.goal - self._ref) - 2.0 * GOAL_FILTER_RATE * self._ref_speed
         self._ref_speed = self._ref_speed + dt * pull
         self._ref = self._ref + dt * self._ref_speed
@@ -339,6 +362,6 @@ class LiveArm:
     def _send(self) -> None:
         p, live = self.plant, self.plant.live
         truth = p.truth()
-        head = [live.time, self.speed, live.outputs["level"][0], live.outputs["alarm"][0], p.body, p.robot.n]
+        head = [live.time, self.speed, live.outputs["level"][0], live.outputs["alarm"][0], p.body, p.robot.n, 1.0]
         parts = (head, live.q, live.outputs["tau_ext"], truth.torque, truth.force, truth.point, live.inputs["target"])
         self._publish(np.concatenate(parts).astype("<f4").tobytes())

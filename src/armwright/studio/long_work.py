@@ -76,8 +76,9 @@ def make_ready(progress: Progress, sheet: str, law: str, knows: bool) -> dict[st
 
 def _made_ready(progress: Progress, robot: Robot, law: str, knows: bool) -> dict[str, Any]:
     """Compile what the studio needs; compiled code is cached on disk, so that the studio finds it there."""
+    from armwright.simulation.pulled_link import posture
     from armwright.studio.arm_view import describe, look
-    from armwright.studio.pulled_arm import Choice, PulledArm, posture
+    from armwright.studio.pulled_arm import Choice, PulledArm
     from armwright.studio.touch_beliefs import warm_up
 
     progress(0.2, "judges the description")
@@ -230,10 +231,10 @@ def _program_said(outcome: ProgramRun) -> dict[str, Any]:
         "verdict": decided,
         "tracking": tracked,
         "duration": float(outcome.plan.duration),
-        "over": bool(ranked),
+        "over": any(row.over for row in found.worst_of(outcome)),
         "worst": [
             {
-                "use": "stops" if row.event is not None and row.event.cause == "trip" else f"{100 * row.use:.3g} %",
+                "use": row.much,
                 "time": float(row.time),
                 "line": row.line,
                 "words": found.folderless(outcome.program, row.words),

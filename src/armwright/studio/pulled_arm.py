@@ -2,18 +2,13 @@
 """The arm that is pulled: law, observer and detector compiled into one tick, with everything that a page may change.
 
 Payload and friction are numbers of the plant, the law's gains are inputs of the loop: they change between two ticks
-and nothing is compiled again. Another law, another arm, or a controller that knows less is another plant. The hand
-pulls a link by a spring, inside the compiled loop:
-
-    f = k (x_target − p) − d ṗ,   F = f / √(1 + |f|²/F_max²)
-
-p is a point fixed to one link. Which link is a row of weights (nb,), one of them 1: so one compiled loop serves all.
+and nothing is compiled again. Another law, another arm, or a controller that knows less is another plant.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,89 +18,15 @@ from armwright.contact.observers.momentum import momentum_observer
 from armwright.control.computed_torque import computed_torque
 from armwright.control.pd_gravity import pd_gravity
 from armwright.dynamics import mass_matrix
-from armwright.graph import compile_function
-from armwright.kinematics.forward import body_poses
 from armwright.robot.measured import drives_of, with_drives
-from armwright.robot.tree import as_tree
 from armwright.simulation.control_loop import Loop
 from armwright.simulation.live_loop import loaded
-from armwright.spatial.linear import cross, dot
+from armwright.simulation.pulled_link import Pulled, anchor_of, pull_inputs, pull_wrench, truth_kernel
 
 if TYPE_CHECKING:
     from armwright.control.law import Law
-    from armwright.graph import Kernel
     from armwright.robot.model import Robot
-    from armwright.robot.tree import Tree
-    from armwright.types import Array, Traced
-
-LARGEST_PULL = 300.0  # [N] that a hand is allowed to pull with
-
-
-class Pulled(NamedTuple):
-    """The truth about a pull, base frame: point (3,) [m], force on the arm there (3,) [N], joint torques (n,) [N m]."""
-
-    point: Array
-    force: Array
-    torque: Array
-
-
-def inputs_of(robot: Robot) -> dict[str, tuple[int, ...]]:
-    """Inputs of the loop: which link, the point in its canonical frame, where to, and (stiffness, damping)."""
-    return {"held": (len(robot.bodies),), "anchor": (3,), "target": (3,), "spring": (2,)}
-
-
-def _pulled(
-    tree: Tree, q: Traced, qd: Traced, held: Traced, anchor: Traced, target: Traced, spring: Traced
-) -> tuple[Traced, Traced, list[Traced], dict[int, tuple[Any, Any]]]:
-    """Point, force, the columns of the point's Jacobian (n of (3,)) and the poses of all bodies."""
-    poses = body_poses(tree, q)
-    places = [poses[i][1] + poses[i][0] @ anchor for i in range(tree.nb)]
-    p = sum(held[i] * places[i] for i in range(tree.nb))
-    columns: list[Any] = [np.zeros(3) for _ in range(tree.n)]
-    for i in range(tree.nb):
-        for a in tree.ancestors(i):
-            z = tree.ratio[a] * poses[a][0][:, 2]
-            reach = cross(z, p - poses[a][1]) if tree.revolute[a] else z
-            columns[tree.joint[a]] = columns[tree.joint[a]] + held[i] * reach
-    v = sum(columns[j] * qd[j] for j in range(tree.n))
-    f = spring[0] * (target - p) - spring[1] * v
-    return p, f / np.sqrt(1.0 + dot(f, f) / LARGEST_PULL**2), columns, poses
-
-
-def pull_wrench(
-    arm: Robot | Tree, t: Traced, q: Traced, qd: Traced, held: Traced, anchor: Traced, target: Traced, spring: Traced
-) -> Traced:
-    """Wrenches (nb, 6) on all links, at their origins, base axes: the `wrench` of a `Loop`."""
-    tree = as_tree(arm)
-    p, F, _, poses = _pulled(tree, q, qd, held, anchor, target, spring)
-    rows = []
-    for i in range(tree.nb):
-        R, at = poses[i]
-        origin = at + R @ tree.T_body_link[i][:3, 3]
-        rows.append(held[i] * np.concatenate([F, cross(p - origin, F)]))
-    return np.stack(rows)
-
-
-def truth_kernel(robot: Robot) -> Kernel:
-    """The truth, compiled: (q, qd, held, anchor, target, spring) → `Pulled`."""
-    tree = robot.tree
-
-    def look(
-        q: Traced, qd: Traced, held: Traced, anchor: Traced, target: Traced, spring: Traced
-    ) -> tuple[Traced, Traced, Traced]:
-        p, F, columns, _ = _pulled(tree, q, qd, held, anchor, target, spring)
-        share = sum(held[i] for i in range(tree.nb))
-        return p, share * F, np.stack([share * dot(column, F) for column in columns])
-
-    shapes: dict[str, tuple[int, ...]] = {"q": (robot.n,), "qd": (robot.n,), **inputs_of(robot)}
-    return compile_function(look, shapes, name="studio truth", check_finite=False)
-
-
-def anchor_of(robot: Robot, body: int, point: Array) -> Array:
-    """Point (3,) in a link's frame, as a point in the link's canonical frame."""
-    T = robot.tree.T_body_link[body]
-    return np.asarray(T[:3, :3] @ np.asarray(point, dtype=np.float64) + T[:3, 3])
-
+    from armwright.types import Array
 
 PULL_RATE, PULL_SUBSTEPS = 500.0, 4
 LAWS = (*(choices.LAWS.title(name) for name in choices.LAWS.some("computed_torque", "pd_gravity")), "free")
@@ -174,7 +95,7 @@ class PulledArm:
             integrator="semi-implicit",
             model=self.model,
             wrench=pull_wrench,
-            inputs=inputs_of(arm),
+            inputs=pull_inputs(arm),
             monitors=(momentum_observer(PULL_OBSERVER_GAIN), joint_detector(self.thresholds)),
             limits="clamp",
         )
@@ -233,14 +154,3 @@ class PulledArm:
 def inside(robot: Robot, q: Array) -> Array:
     """The configuration (n,) within the joints' limits that is nearest to q."""
     return np.asarray(np.clip(q, robot.lower, robot.upper))
-
-
-def posture(robot: Robot) -> Array:
-    """A configuration (n,) to begin with: bent, away from the singularities that lie at zero and at the limits."""
-    bent = np.resize([0.3, -0.9, 1.2, -0.6, 0.8, 0.2, 0.1], robot.n)
-    low = np.where(np.isfinite(robot.lower), robot.lower, -np.inf)
-    high = np.where(np.isfinite(robot.upper), robot.upper, np.inf)
-    room = np.where(np.isfinite(high - low), 0.1 * (high - low), 0.0)
-    slide = np.array([joint.kind == "prismatic" for joint in robot.joints])
-    start = np.where(slide, 0.0, bent)
-    return np.asarray(np.clip(start, low + room, high - room))

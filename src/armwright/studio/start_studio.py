@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start the studio: until Ctrl-C (`serve`), or next to the program that asked for it (`teach`).
 
-`serve` binds a port, says where it is, and serves. `teach` opens the studio with one arm in a thread, for notebooks and
-interactive sessions.
+`serve` binds a port, says where it is, and serves. `teach` opens the studio with one arm in a thread: it stays open as
+long as the notebook or the interactive session, and a script that has come to its end stays until Ctrl-C.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
+import builtins
 import errno
 import ipaddress
 import os
@@ -29,10 +31,12 @@ from armwright.studio.work_threads import busy
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.studio.mirror_arm import WireHost
     from armwright.studio.studio_state import Studio
 
 PORT = 8765
 GRACE = 1  # [s] that open pages have to end
+CTRL_C_INTERVAL = 0.2  # [s] after which a wait looks for Ctrl-C, where the system does not interrupt it
 
 
 def is_loopback(host: str) -> bool:
@@ -110,6 +114,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = PORT,
     recordings: str | Path | None = None,
+    wire: WireHost | None = None,
     ready: Callable[[Running], None] = lambda running: None,
 ) -> None:
     """Serve the studio until Ctrl-C or a termination.
@@ -119,6 +124,7 @@ def serve(
         host: address to listen on.
         port: 0 for any free one.
         recordings: folder for what is recorded; see `armwright.studio.recordings_folder`.
+        wire: where the arm is, to be looked at instead of simulated.
         ready: called as soon as pages can be opened.
     """
     need("starlette", "studio", "the studio")
@@ -131,7 +137,7 @@ def serve(
     try:
         actual = int(door.getsockname()[1])
         hosts = hosts_of(host, actual)
-        studio = Studio(robot, recordings)
+        studio = Studio(robot, recordings, wire)
         config = uvicorn.Config(
             make_app(studio, hosts),
             log_level="critical",
@@ -196,26 +202,53 @@ def teach(robot: Robot, *, port: int = 0, browser: bool = True) -> Running:
         browser: open it in a browser.
 
     Returns:
-        The running studio: ``.owner`` is its address, ``.stop()`` ends it; it ends with the program anyway.
+        The running studio: ``.owner`` is its address, ``.stop()`` ends it. One line on standard error says where it is
+        and how it ends. A script that has nothing else to do keeps it open until Ctrl-C.
 
     Example:
         >>> studio = teach(aw.load("ur5"))
         >>> studio.stop()
     """
     heard: queue.Queue[Any] = queue.Queue()
+    ended = threading.Event()
 
     def work() -> None:
         try:
             serve(robot, port=port, ready=heard.put)
         except BaseException as error:  # noqa: BLE001 - handed over to the caller, who waits
             heard.put(error)
+        finally:
+            ended.set()
 
     threading.Thread(target=work, name="armwright-studio", daemon=True).start()
     found = heard.get()
     if isinstance(found, BaseException):
         raise found
+    if at_a_prompt():
+        end = "and so does the end of this session"
+    else:
+        end = "or Ctrl-C when this program has nothing else to do"
+        atexit.register(_keep_open, found, ended)
+    sys.stderr.write(f"studio at {found.owner} ; .stop() ends it, {end}\n")
     if browser:
         import webbrowser
 
         webbrowser.open(found.owner)
     return found
+
+
+def at_a_prompt() -> bool:
+    """Return whether somebody types: Python's own prompt, ``python -i``, or IPython and its notebooks."""
+    return hasattr(sys, "ps1") or bool(sys.flags.interactive) or hasattr(builtins, "__IPYTHON__")
+
+
+def _keep_open(running: Running, ended: threading.Event) -> None:
+    """Wait for the end of a studio, when the script that opened it has come to its own; not after an error."""
+    if hasattr(sys, "last_value"):
+        return
+    try:
+        while not ended.wait(CTRL_C_INTERVAL):
+            pass
+    except KeyboardInterrupt:
+        running.stop()
+        ended.wait(2 * GRACE)

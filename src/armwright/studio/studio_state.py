@@ -1,25 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Studio`: what one running studio has: the arm, the live simulation, those who watch, long work, tokens."""
+"""`Studio`: what one running studio has: the arm, simulated or on the wire, those who watch, long work, tokens."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from armwright.errors import ArmwrightError
+from armwright.errors import ArmwrightError, InputError
 from armwright.robot.load import load, robots
+from armwright.simulation.pulled_link import posture
 from armwright.studio.arm_view import describe
 from armwright.studio.hub import Hub
 from armwright.studio.jobs import Jobs
 from armwright.studio.live_arm import LiveArm
-from armwright.studio.live_recording import KeptRecording, LiveRecording
+from armwright.studio.live_recording import LiveRecording
 from armwright.studio.long_work import check_size, make_ready, open_arm
-from armwright.studio.pulled_arm import LAWS, Choice, PulledArm, posture
+from armwright.studio.mirror_arm import MirrorArm
+from armwright.studio.mirror_recording import MirrorRecording
+from armwright.studio.pulled_arm import LAWS, Choice, PulledArm
+from armwright.studio.queued_recording import KeptRecording
 from armwright.studio.recordings_folder import kept_in, recordings_folder
 from armwright.studio.shelf import Shelf, ShelfItem
 from armwright.studio.touch_beliefs import judge, warm_up
@@ -27,6 +32,7 @@ from armwright.studio.work_threads import beside
 
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
+    from armwright.studio.mirror_arm import WireHost
 
 T = TypeVar("T")
 JUDGED = 0.6  # [s] between two isolations: each takes 20 ms of this process
@@ -47,16 +53,17 @@ class Studio:
 
     Attributes:
         token: of those who may give orders. view_token: of those who may look.
-        robot: the arm on the page. arm: the running one. hub: pages. jobs: long work. shelf: what can be opened.
-        folder: of the user's, for recordings; None where it cannot be used.
+        robot: the arm on the page. running: it, simulated or on the wire. hub: pages. jobs: long work.
+        shelf: what can be opened. folder: of the user's, for recordings; None where it cannot be used.
     """
 
-    def __init__(self, robot: Robot, recordings: str | Path | None = None) -> None:
-        """Compile the arm, start its simulation, and offer the recordings that are in the folder.
+    def __init__(self, robot: Robot, recordings: str | Path | None = None, wire: WireHost | None = None) -> None:
+        """Compile the arm, start its simulation or listen to it, and offer the recordings that are in the folder.
 
         Args:
             robot: the arm.
             recordings: folder for recordings; see `recordings_folder`.
+            wire: where the arm is; None for one that is simulated.
         """
         check_size(robot)
         self.folder: Path | None = None
@@ -72,7 +79,11 @@ class Studio:
         self.robot = robot
         self.catalogue = [{"name": entry.name, "title": entry.title, "n": entry.n} for entry in robots()]
         self.described = describe(robot)
-        self.arm = LiveArm(robot, self.hub.publish, changed=self._changed)
+        self.running: LiveArm | MirrorArm
+        if wire is None:
+            self.running = LiveArm(robot, self.hub.publish, changed=self._changed)
+        else:
+            self.running = MirrorArm(robot, wire, self.hub.publish, self._changed, self._touched)
         self.jobs = Jobs(self.hub.tell_soon)
         self.shelf = Shelf()
         if self.folder is not None:
@@ -81,6 +92,17 @@ class Studio:
         self.gains = {"frequency": 12.0, "damping": 1.0}
         self._choosing, self._recording = asyncio.Lock(), asyncio.Lock()
         self._under_way: set[asyncio.Task[Any]] = set()
+
+    @property
+    def arm(self) -> LiveArm:
+        """Return the simulated arm, which may be pulled, led and changed.
+
+        Raises:
+            InputError: the arm is a real one.
+        """
+        if isinstance(self.running, MirrorArm):
+            raise InputError("the arm on this page is on the wire: it is only looked at, nothing can be sent to it")
+        return self.running
 
     def role(self, token: str) -> str | None:
         """Return "owner", "viewer", or None for a token that is neither."""
@@ -91,7 +113,7 @@ class Studio:
 
     def watch(self) -> None:
         """Run the simulation only while somebody wants frames."""
-        self.arm.watched(self.hub.watching)
+        self.running.watched(self.hub.watching)
 
     def greeting(self, role: str) -> dict[str, Any]:
         """Return the first answer to a page."""
@@ -107,22 +129,7 @@ class Studio:
 
     def live_state(self) -> dict[str, Any]:
         """Return the settings of the running arm."""
-        arm, plant = self.arm, self.arm.plant
-        return {
-            "law": plant.choice.law,
-            "knows": plant.choice.knows,
-            "friction": plant.friction,
-            "payload": plant.payload,
-            "speed": arm.speed,
-            "motion": arm.motion,
-            "recording": arm.recording,
-            "goal": arm.goal.tolist(),
-            "thresholds": plant.thresholds.tolist(),
-            "friction_source": plant.friction_source,
-            "error": arm.error,
-            "doubt": arm.doubt,
-            **self.gains,
-        }
+        return self.running.state() | self.gains
 
     def tell_live(self) -> None:
         """Let every page know the settings."""
@@ -133,6 +140,10 @@ class Studio:
         if trouble:
             self.hub.tell_soon({"event": "trouble", "text": trouble})
         self.hub.call_soon(self.tell_live)
+
+    def _touched(self, touch: dict[str, Any]) -> None:
+        """Let every page know of a touch; from any thread."""
+        self.hub.tell_soon({"event": "touch", "touch": touch})
 
     async def whole(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait for work that is done to its end even if whoever waits for it leaves: half of it would be wrong."""
@@ -199,8 +210,8 @@ class Studio:
         return await beside(load, name)
 
     async def order(self, action: Callable[[], T]) -> T:
-        """Have the simulation do something between two ticks, and wait for it."""
-        return await asyncio.wrap_future(self.arm.order(action))
+        """Have the running arm's thread do something between two ticks, and wait for it."""
+        return await asyncio.wrap_future(self.running.order(action))
 
     async def record(self, wanted: bool) -> dict[str, Any]:
         """Begin a recording, unless one runs already, or end it; tell the number of one that ended."""
@@ -209,7 +220,7 @@ class Studio:
     async def _record(self, wanted: bool) -> dict[str, Any]:
         async with self._recording:
             if not wanted:
-                recording = await self.order(lambda: self.arm.stop_recording("stopped on the page"))
+                recording = await self.order(lambda: self.running.stop_recording("stopped on the page"))
                 self.tell_live()
                 if recording is None:
                     return {}
@@ -217,15 +228,24 @@ class Studio:
                 return {"number": self.shelf.number_of(kept.file)} if kept.rows else {}
             if self.folder is None:
                 raise self._no_folder
-            if not self.arm.recording:
-                begun = await beside(LiveRecording, self.folder, self.arm.plant, self._kept)
-                try:
-                    await self.order(lambda: self.arm.record(begun))
-                except BaseException:
-                    begun.end("it did not begin")  # without rows nothing is left of it
-                    raise
+            if not self.running.recording:
+                await self._begin_recording(self.folder, self.running)
             self.tell_live()
             return {}
+
+    async def _begin_recording(self, folder: Path, running: LiveArm | MirrorArm) -> None:
+        begun: LiveRecording | MirrorRecording
+        if isinstance(running, MirrorArm):
+            mirrored = begun = await beside(MirrorRecording, folder, running.robot, running.facts(), self._kept)
+            record = partial(running.record, mirrored)
+        else:
+            simulated = begun = await beside(LiveRecording, folder, running.plant, self._kept)
+            record = partial(running.record, simulated)
+        try:
+            await self.order(record)
+        except BaseException:
+            begun.end("it did not begin")  # without rows nothing is left of it
+            raise
 
     def _kept(self, kept: KeptRecording) -> None:
         """Put a recording that ended on the shelf, and tell everybody; from any thread."""
@@ -243,7 +263,7 @@ class Studio:
         last, told = TouchesTold(), ""
         while True:
             await asyncio.sleep(JUDGED)
-            if not self.hub.watching:
+            if not self.hub.watching or isinstance(self.running, MirrorArm):  # a mirror judges every sample by itself
                 continue
             try:
                 last = await self._judge(last)
@@ -271,5 +291,5 @@ class Studio:
     def close(self) -> None:
         """End processes and threads, close a recording that runs, and remove temporary files."""
         self.jobs.close()
-        self.arm.close()
+        self.running.close()
         self.shelf.close()

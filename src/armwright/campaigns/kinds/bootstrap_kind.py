@@ -78,4 +78,4 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
     return {"estimates": out}
 
 
-KIND = Kind("bootstrap", SCHEMA, start, chunk=5, summary=summary)
+KIND = Kind("bootstrap", SCHEMA, start, chunk=5, summary=summary, units={"sigma": "A"})

@@ -202,4 +202,12 @@ def _known(values: Array) -> list[float | None]:
 
 
 JUDGED = frozenset(column(o, d, part) for o in OBSERVERS for d in DETECTORS for part in ("until", "delay", "force"))
-KIND = Kind("detection", SCHEMA, start, version=3, chunk=1000, prepare=prepare, summary=summary, judged=JUDGED)
+UNITS = {"seconds": "s", "hours": "h"} | {
+    column(o, d, part): unit
+    for o in OBSERVERS
+    for d in DETECTORS
+    for part, unit in (("delay", "s"), ("force", "N"), ("until", "s"))
+}
+KIND = Kind(
+    "detection", SCHEMA, start, version=3, chunk=1000, prepare=prepare, summary=summary, judged=JUDGED, units=UNITS
+)

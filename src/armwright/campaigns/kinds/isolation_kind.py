@@ -48,7 +48,10 @@ if TYPE_CHECKING:
 
 TRIAL_TORQUE_NOISE = np.array([0.3, 0.3, 0.3, 0.1, 0.1, 0.1])  # standard deviation of the torque estimate [N m]
 TRIAL_FRICTION = np.array([7.0, 7.0, 5.0, 1.5, 1.5, 1.5])  # of the joints [N m]
-STRONG, ANY = (20.0, 100.0), (5.0, 200.0)  # [N] on any link, evenly; anywhere on the surface, evenly in the logarithm
+STRONG_FORCES, ANY_FORCES = (
+    (20.0, 100.0),
+    (5.0, 200.0),
+)  # [N] on any link, evenly; anywhere on the surface, evenly in the logarithm
 TRIAL_BRAKE_SECONDS = 0.06  # [s] in which the arm comes to a stand at an alarm
 WINDOW_TO_ALARM = 0.1  # [s] from the middle of the window before an alarm to the moment that is isolated
 MEAN = 10  # independent samples in the window before the alarm
@@ -101,7 +104,7 @@ def drawn_push(arm: Robot, rng: np.random.Generator, q: Array, *, light: bool = 
     face, c, m = drawn_place(rng, faces[1:], faces, even=not light)
     t = np.cross(m, rng.normal(size=3))
     f = -m + rng.uniform(0.0, lean) * t / np.linalg.norm(t)
-    size = np.exp(rng.uniform(*np.log(ANY))) if light else rng.uniform(*STRONG)
+    size = np.exp(rng.uniform(*np.log(ANY_FORCES))) if light else rng.uniform(*STRONG_FORCES)
     return Met(face.body, c, pushes(arm, q, face.body, c[None])[0][0].T @ (size * f / np.linalg.norm(f)))
 
 
@@ -280,4 +283,5 @@ def start(plan: CampaignPlan, prepared: bytes) -> Rows:
     return one_by_one(row, SCHEMA)
 
 
-KIND = Kind("isolation", SCHEMA, start, version=2, chunk=50, summary=summary)
+UNITS = {"torque": "N m"} | {f"{way}_off": "m" for way in WAYS}
+KIND = Kind("isolation", SCHEMA, start, version=2, chunk=50, summary=summary, units=UNITS)

@@ -77,4 +77,4 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
     return {"learnings": out}
 
 
-KIND = Kind("learning", SCHEMA, start, chunk=2, summary=summary)
+KIND = Kind("learning", SCHEMA, start, chunk=2, summary=summary, units={"hours": "h"})

@@ -90,4 +90,5 @@ def _arm(robot: Robot, payload: float, factor: float) -> Robot:
     return replace(arm, joints=joints, actuators=replace(arm.actuators, viscous=factor * arm.actuators.viscous))
 
 
-KIND = Kind("montecarlo", SCHEMA, start, version=3, chunk=200)
+UNITS = {"payload": "kg", "error_max": "rad", "error_end": "rad", "torque_max": "N m"}
+KIND = Kind("montecarlo", SCHEMA, start, version=3, chunk=200, units=UNITS)

@@ -79,4 +79,5 @@ def summary(table: Any) -> dict[str, list[dict[str, Any]]]:
     return {"program": [good, *({"figure": f"{n} {q:g}", **quantile(x, q)._asdict()} for n, q, x in medians)]}
 
 
-KIND = Kind("programs", SCHEMA, start, version=2, chunk=50, summary=summary)
+UNITS = {"payload": "kg", "duration": "s", "late": "s", "tool_error": "m"}
+KIND = Kind("programs", SCHEMA, start, version=2, chunk=50, summary=summary, units=UNITS)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,8 @@ from armwright.recording.recording import Recording
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    from armwright.world.shapes import Shape
 
 MAX_BYTES = 8 * 2**30
 # a file may unpack to this many bytes, or this many times its own size; we write without packing
@@ -54,12 +56,14 @@ def discard(path: Path) -> None:
         Path(f"{path}{ending}").unlink(missing_ok=True)
 
 
-def save(recording: Recording, path: str | Path) -> Path:
+def save(recording: Recording, path: str | Path, world: Iterable[Shape] = ()) -> Path:
     """Write a recording; an existing file is replaced at once, when the new one is complete.
 
     Args:
         recording: what to write.
         path: its suffix chooses the format: .mcap, .parquet, .csv, .npz.
+        world: shapes around the arm, or a `World`, for the 3-D panels of what opens .mcap; no other format has a place
+            for it.
 
     Returns:
         The path.
@@ -70,9 +74,12 @@ def save(recording: Recording, path: str | Path) -> Path:
     >>> save(run, "run.parquet")
     """
     file = Path(path)
-    write: Callable[[Recording, Path], None] = module_for(file).write
+    write: Callable[..., None] = module_for(file).write
     with replacing(file) as draft:
-        write(recording, draft)
+        if file.suffix.lower() == ".mcap":
+            write(recording, draft, world)
+        else:
+            write(recording, draft)
     return file
 
 

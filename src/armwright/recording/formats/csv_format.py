@@ -111,7 +111,14 @@ class Sink:
 
     beside = (".meta",)
 
-    def __init__(self, path: Path, columns: tuple[meta.Column, ...], head: str, sync_every: float | None = 1.0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        columns: tuple[meta.Column, ...],
+        head: str,
+        sync_every: float | None = 1.0,
+        scene: object = None,
+    ) -> None:
         """Write the line of names, and the description into its own file."""
         opening = f"{','.join(names_of(columns))}\n".encode()
         self._crc = zlib.crc32(opening)

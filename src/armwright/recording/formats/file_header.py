@@ -24,6 +24,7 @@ from armwright.recording.signals import NAME, RecordedEvent, Signal
 if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
+    from armwright.world.shapes import Shape
 
 FORMAT = 1
 MAX_TEXT = 64 * 2**20
@@ -50,6 +51,14 @@ class Column:
     def names(self) -> tuple[str, ...]:
         """Names of the flat columns."""
         return (self.name,) if not self.shape else tuple(f"{self.name}_{i}" for i in range(self.width))
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnScene:
+    """What viewers draw: the arm, and shapes around it. Only MCAP has a place for it."""
+
+    robot: Robot
+    world: tuple[Shape, ...] = ()
 
 
 def columns_of(recording: Recording) -> tuple[Column, ...]:

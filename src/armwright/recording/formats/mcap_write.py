@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MCAP: one protobuf message per sample on ``/recording``, and ``/joint_states`` at a lower rate for 3-D panels.
+"""MCAP: one protobuf message per sample on ``/recording``; ``/joint_states``, ``/tf`` and ``/scene`` for 3-D panels.
 
 Protobuf rather than JSON: a JSON number cannot be NaN, and printing millions of numbers would take a hundred times as
 long as copying their bits. Chunks are written whole, so a file that was cut short is read up to its last whole chunk.
@@ -7,6 +7,7 @@ long as copying their bits. Chunks are written whole, so a file that was cut sho
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,9 @@ import numpy as np
 from armwright.files import SafeFile
 from armwright.recording.formats import file_header as meta
 from armwright.recording.formats.mcap_file import MESSAGE_HEAD, McapFile
-from armwright.recording.formats.mcap_read import MESSAGE, read
+from armwright.recording.formats.mcap_messages import message_rows, write_messages
+from armwright.recording.formats.mcap_read import read
+from armwright.recording.formats.mcap_scene import SceneChannels
 from armwright.recording.formats.protobuf import (
     JOINT_STATES,
     SCHEMA_NAME,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
     from armwright.recording.recording import Recording
     from armwright.types import Array
+    from armwright.world.shapes import Shape
 
 __all__ = ["Sink", "read", "write"]
 
@@ -42,7 +46,14 @@ CHUNK_BYTES = 2**20  # stays in the processor's cache while it is laid out, chec
 class Sink:
     """Writes chunks of samples to an MCAP file."""
 
-    def __init__(self, path: Path, columns: tuple[meta.Column, ...], head: str, sync_every: float | None = 1.0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        columns: tuple[meta.Column, ...],
+        head: str,
+        sync_every: float | None = 1.0,
+        scene: meta.DrawnScene | None = None,
+    ) -> None:
         """Write everything that stands before the samples."""
         self._mcap = McapFile()
         r = self._mcap.records
@@ -60,11 +71,15 @@ class Sink:
             column = self._columns["q"][1]
             names = column.labels or tuple(str(i) for i in range(column.width))
             self._joint_layout = joint_layout(names, len(self._joints))
+        self._scene: SceneChannels | None = None
+        if self._joints and scene is not None and self._columns["q"][1].width == scene.robot.n:
+            self._scene = SceneChannels(self._mcap, scene.robot, scene.world)
+            declared += self._scene.declared()
         self._shift, self._slot = 0.0, -np.inf
         self._layout = sample_layout(columns)
         self._width = MESSAGE_HEAD.size + len(self._layout.template)
         self._rows = max(16, CHUNK_BYTES // self._width)
-        self._buffer = _buffer(self._rows, 1, self._layout.template)
+        self._buffer = message_rows(self._rows, 1, self._layout.template)
         self._holes = self._layout.holes(self._buffer, MESSAGE_HEAD.size)
         units = {name: column.unit for name, (_, column) in self._columns.items()}
         parts = [self._mcap.opening]
@@ -93,7 +108,7 @@ class Sink:
             self._holes[0][:count, 0] = time[rows]
             for hole, block in zip(self._holes[1:], blocks, strict=True):
                 hole[:count] = block[rows]
-            self._chunk(1, self._buffer[:count], stamps)
+            write_messages(self._mcap, 1, self._buffer[:count], stamps)
             if self._joints:
                 self._joint_chunk(time[rows], [block[rows] for block in blocks], stamps)
 
@@ -104,16 +119,6 @@ class Sink:
     def abandon(self) -> None:
         """Close without an end."""
         self.file.close()
-
-    def _chunk(self, channel: int, messages: NDArray[np.uint8], stamps: NDArray[np.uint64]) -> None:
-        """Write one chunk of equally long messages, whose heads are completed here, and its index."""
-        count, width = messages.shape
-        sequence = self._mcap.counts.get(channel, 0)
-        np.ndarray((count,), "<u4", messages, 11, (width,))[:] = np.arange(sequence, sequence + count, dtype=np.uint32)
-        for offset in (15, 23):
-            np.ndarray((count,), "<u8", messages, offset, (width,))[:] = stamps
-        listed = np.stack([stamps, np.arange(count, dtype=np.uint64) * np.uint64(width)], axis=1).astype("<u8")
-        self._mcap.chunk(messages.data, (int(stamps[0]), int(stamps[-1])), {channel: listed})
 
     def _joint_columns(self) -> list[int]:
         """Return the places of q, qd and tau, as far as they exist with the same labels."""
@@ -135,26 +140,23 @@ class Sink:
         if not len(chosen):
             return
         layout, at = self._joint_layout
-        rows = _buffer(len(chosen), 2, layout.template)
+        rows = message_rows(len(chosen), 2, layout.template)
         values = np.stack([blocks[place][chosen] for place in self._joints], axis=-1)
         for joint, hole in enumerate(layout.holes(rows, MESSAGE_HEAD.size)):
             hole[:] = values[:, joint]
         at += MESSAGE_HEAD.size
+        if self._scene is not None:
+            self._scene.append(blocks[self._joints[0]][chosen], stamps[chosen])
         whole = stamps[chosen].astype(np.int64)
         rows[:, at : at + 5] = stretched(whole // 10**9)
         rows[:, at + 6 : at + 11] = stretched(whole % 10**9)
-        self._chunk(2, rows, stamps[chosen])
+        write_messages(self._mcap, 2, rows, stamps[chosen])
 
 
-def _buffer(rows: int, channel: int, template: bytes) -> NDArray[np.uint8]:
-    """Return `rows` message records with everything that does not change filled in."""
-    head = MESSAGE_HEAD.pack(MESSAGE, MESSAGE_HEAD.size - 9 + len(template), channel, 0, 0, 0)
-    return np.tile(np.frombuffer(head + template, dtype=np.uint8), (rows, 1))
-
-
-def write(recording: Recording, path: Path) -> None:
-    """Write a whole recording."""
-    sink = Sink(path, meta.columns_of(recording), meta.head_of(recording), sync_every=None)
+def write(recording: Recording, path: Path, world: Iterable[Shape] = ()) -> None:
+    """Write a whole recording; `world` is what viewers draw around the arm."""
+    scene = None if recording.robot is None else meta.DrawnScene(recording.robot, tuple(world))
+    sink = Sink(path, meta.columns_of(recording), meta.head_of(recording), sync_every=None, scene=scene)
     try:
         sink.append(recording.time, [signal.flat() for signal in recording.signals.values()])
         sink.close(meta.tail_of(len(recording), recording.events, recording.outcome))

@@ -86,7 +86,14 @@ class Sink:
 
     beside = (".partial",)
 
-    def __init__(self, path: Path, columns: tuple[meta.Column, ...], head: str, sync_every: float | None = 1.0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        columns: tuple[meta.Column, ...],
+        head: str,
+        sync_every: float | None = 1.0,
+        scene: object = None,
+    ) -> None:
         """Write the stream's schema."""
         self._arrow = need("pyarrow", "log", "writing .parquet")
         self._path, self._partial = path, path.with_name(path.name + ".partial")

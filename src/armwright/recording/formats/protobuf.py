@@ -21,9 +21,18 @@ if TYPE_CHECKING:
 
 SCHEMA_NAME = "armwright.Recording"
 JOINT_STATES = "foxglove.JointStates"
-_DOUBLE, _INT64, _INT32, _STRING, _MESSAGE = 1, 3, 5, 9, 11  # FieldDescriptorProto.Type
-_OPTIONAL, _REPEATED = 1, 3
-_FIXED64, _BYTES, _VARINT = 1, 2, 0  # wire types
+TIMESTAMP, TIME_FILE = ".google.protobuf.Timestamp", "google/protobuf/timestamp.proto"
+DOUBLE_TYPE, INT64_TYPE, INT32_TYPE, FIXED32_TYPE, BOOL_TYPE, STRING_TYPE, MESSAGE_TYPE = (  # FieldDescriptorProto.Type
+    1,
+    3,
+    5,
+    7,
+    8,
+    9,
+    11,
+)  # FieldDescriptorProto.Type
+OPTIONAL, REPEATED = 1, 3
+FIXED64, BYTES, VARINT = 1, 2, 0  # wire types
 _ONE_BYTE_FIELDS = 15  # higher field numbers have tags of two bytes
 
 
@@ -43,7 +52,7 @@ def tag(number: int, wire: int) -> bytes:
 
 def nested(number: int, content: bytes) -> bytes:
     """Return a length-prefixed field: a text, bytes or a message."""
-    return tag(number, _BYTES) + varint(len(content)) + content
+    return tag(number, BYTES) + varint(len(content)) + content
 
 
 def field_names(labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -56,13 +65,15 @@ def field_names(labels: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _field(name: str, number: int, kind: int, type_name: str = "", label: int = _OPTIONAL) -> bytes:
-    body = nested(1, name.encode()) + tag(3, _VARINT) + varint(number) + tag(4, _VARINT) + varint(label)
-    body += tag(5, _VARINT) + varint(kind)
+def schema_field(name: str, number: int, kind: int, type_name: str = "", label: int = OPTIONAL) -> bytes:
+    """Return a field of a message in a schema; `type_name` is that of a nested message."""
+    body = nested(1, name.encode()) + tag(3, VARINT) + varint(number) + tag(4, VARINT) + varint(label)
+    body += tag(5, VARINT) + varint(kind)
     return nested(2, body + (nested(6, type_name.encode()) if type_name else b""))
 
 
-def _descriptor(file: str, package: str, messages: list[bytes], imports: tuple[str, ...] = ()) -> bytes:
+def schema_file(file: str, package: str, messages: list[bytes], imports: tuple[str, ...] = ()) -> bytes:
+    """Return a schema: the FileDescriptorProto of one file, as part of a FileDescriptorSet."""
     body = nested(1, file.encode()) + nested(2, package.encode()) + b"".join(nested(3, i.encode()) for i in imports)
     body += b"".join(nested(4, message) for message in messages) + nested(12, b"proto3")
     return nested(1, body)
@@ -75,18 +86,18 @@ def _first(width: int) -> int:
 
 def sample_schema(columns: tuple[Column, ...]) -> bytes:
     """Return the schema of ``Recording {double t; Q q {double shoulder; ...}; ...; double energy; ...}``."""
-    body, inner = _field("t", 1, _DOUBLE), b""
+    body, inner = schema_field("t", 1, DOUBLE_TYPE), b""
     for number, column in enumerate(columns, start=2):
         if not column.shape:
-            body += _field(column.name, number, _DOUBLE)
+            body += schema_field(column.name, number, DOUBLE_TYPE)
             continue
         name = f"M_{column.name}"
         labels = field_names(column.labels or tuple(f"c{i}" for i in range(column.width)))
         start = _first(column.width)
-        fields = b"".join(_field(label, start + i, _DOUBLE) for i, label in enumerate(labels))
+        fields = b"".join(schema_field(label, start + i, DOUBLE_TYPE) for i, label in enumerate(labels))
         inner += nested(3, nested(1, name.encode()) + fields)
-        body += _field(column.name, number, _MESSAGE, f".{SCHEMA_NAME}.{name}")
-    return _descriptor("armwright/recording.proto", "armwright", [nested(1, b"Recording") + body + inner])
+        body += schema_field(column.name, number, MESSAGE_TYPE, f".{SCHEMA_NAME}.{name}")
+    return schema_file("armwright/recording.proto", "armwright", [nested(1, b"Recording") + body + inner])
 
 
 @dataclass(frozen=True)
@@ -114,50 +125,55 @@ class MessageLayout:
 
 def sample_layout(columns: tuple[Column, ...]) -> MessageLayout:
     """Return the layout of a sample: t first, then the columns."""
-    out = bytearray(tag(1, _FIXED64))
+    out = bytearray(tag(1, FIXED64))
     places = [(len(out), 1, 8)]
     out += bytes(8)
     for number, column in enumerate(columns, start=2):
         if not column.shape:
-            out += tag(number, _FIXED64)
+            out += tag(number, FIXED64)
             places.append((len(out), 1, 8))
             out += bytes(8)
             continue
         start = _first(column.width)
-        step = len(tag(start, _FIXED64)) + 8
-        out += tag(number, _BYTES) + varint(column.width * step)
+        step = len(tag(start, FIXED64)) + 8
+        out += tag(number, BYTES) + varint(column.width * step)
         places.append((len(out) + step - 8, column.width, step))
-        out += b"".join(tag(start + i, _FIXED64) + bytes(8) for i in range(column.width))
+        out += b"".join(tag(start + i, FIXED64) + bytes(8) for i in range(column.width))
     return MessageLayout(bytes(out), tuple(places))
+
+
+def time_schema() -> bytes:
+    """Return the schema of the well-known type `TIMESTAMP`, which the others import as `TIME_FILE`."""
+    stamp = nested(1, b"Timestamp") + schema_field("seconds", 1, INT64_TYPE) + schema_field("nanos", 2, INT32_TYPE)
+    return schema_file(TIME_FILE, "google.protobuf", [stamp])
 
 
 def joint_schema() -> bytes:
     """Return a schema with the names that Foxglove knows as JointStates."""
-    stamp = nested(1, b"Timestamp") + _field("seconds", 1, _INT64) + _field("nanos", 2, _INT32)
-    joint = nested(1, b"JointState") + _field("name", 1, _STRING)
+    joint = nested(1, b"JointState") + schema_field("name", 1, STRING_TYPE)
     for number, name in enumerate(("position", "velocity", "effort"), start=2):
-        joint += _field(name, number, _DOUBLE)
-    both = nested(1, b"JointStates") + _field("timestamp", 1, _MESSAGE, ".google.protobuf.Timestamp")
-    both += _field("joints", 2, _MESSAGE, ".foxglove.JointState", _REPEATED)
-    time = "google/protobuf/timestamp.proto"
-    return _descriptor(time, "google.protobuf", [stamp]) + _descriptor(
-        "foxglove/joints.proto", "foxglove", [joint, both], (time,)
-    )
+        joint += schema_field(name, number, DOUBLE_TYPE)
+    both = nested(1, b"JointStates") + schema_field("timestamp", 1, MESSAGE_TYPE, TIMESTAMP)
+    both += schema_field("joints", 2, MESSAGE_TYPE, ".foxglove.JointState", REPEATED)
+    return time_schema() + schema_file("foxglove/joints.proto", "foxglove", [joint, both], (TIME_FILE,))
+
+
+STRETCHED_STAMP = tag(1, VARINT) + varint(0, pad=5) + tag(2, VARINT) + varint(0, pad=5)
+"""A time of fixed length: a tag, five bytes of seconds, a tag, five bytes of nanoseconds."""
 
 
 def joint_layout(names: tuple[str, ...], values: int) -> tuple[MessageLayout, int]:
     """Return the layout of JointStates with `values` of position, velocity, effort, and where the time stands.
 
-    The time is two stretched varints: five bytes of seconds at the offset, a tag, five bytes of nanoseconds.
+    The time is a `STRETCHED_STAMP`, whose seconds begin at the offset.
     """
-    stamp = tag(1, _VARINT) + varint(0, pad=5) + tag(2, _VARINT) + varint(0, pad=5)
-    out = bytearray(nested(1, stamp))
-    at = len(out) - len(stamp) + 1
+    out = bytearray(nested(1, STRETCHED_STAMP))
+    at = len(out) - len(STRETCHED_STAMP) + 1
     places = []
     for name in names:
         body = nested(1, name.encode())
-        tags = [tag(number, _FIXED64) for number in range(2, 2 + values)]
-        out += tag(2, _BYTES) + varint(len(body) + 9 * values) + body
+        tags = [tag(number, FIXED64) for number in range(2, 2 + values)]
+        out += tag(2, BYTES) + varint(len(body) + 9 * values) + body
         places.append((len(out) + 1, values, 9))
         out += b"".join(mark + bytes(8) for mark in tags)
     return MessageLayout(bytes(out), tuple(places)), at

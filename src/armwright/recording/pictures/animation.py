@@ -64,7 +64,7 @@ def animate(
         raise InputError(f"fps: a GIF shows at most 50 pictures a second, got {fps:g}")
     if not gif and ffmpeg() is None:
         raise NotSupportedError(
-            f"{file}: writing .mp4 needs the ffmpeg program, on the PATH or from pip install imageio-ffmpeg; "
+            f"{file}: writing .mp4 needs the ffmpeg program, on the PATH or from pip install 'armwright[film]'; "
             ".gif needs nothing more"
         )
     times = _times(recording, fps, speed)

@@ -15,7 +15,7 @@ from armwright.errors import InputError
 from armwright.kinematics import fk
 from armwright.packages import need
 from armwright.recording.pictures.skeleton import Camera, Capsules, band
-from armwright.recording.pictures.style import COLOURS
+from armwright.recording.pictures.style import COLOURS, blank_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -186,8 +186,7 @@ def draw_shapes(robot: Robot, q: ArrayLike, shapes: Sequence[LinkShape]) -> Figu
     """
     if not shapes:
         raise InputError(f"draw_shapes: there is nothing to draw of {robot.name!r}; its description has no such shapes")
-    figure: Figure = need("matplotlib.figure", "plot", "drawing").Figure(figsize=(6, 6), layout="constrained")
-    need("matplotlib.backends.backend_agg", "plot", "drawing").FigureCanvasAgg(figure)
+    figure = blank_figure("drawing", figsize=(6, 6), layout="constrained")
     polygons = need("mpl_toolkits.mplot3d.art3d", "plot", "drawing").Poly3DCollection
     axes = figure.add_subplot(projection="3d")
     areas = [_areas(shape.vertices[shape.triangles]) for shape in shapes]

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from armwright.recording.replay.replay_stage import ReplayStage
 
 
+LEAST_LISTED_SECTIONS = 4
+"""A page of as many sections begins with links to them."""
+
+
 class Markup(str):
     """HTML that is safe: `markup` made it."""
 
@@ -63,10 +67,13 @@ def each(template: str, values: Iterable[object]) -> Markup:
 
 
 def figure(data: bytes, caption: str, kind: str = "png") -> Markup:
-    """Return a picture with its caption; `data` are the bytes of an image file of that kind."""
+    """Return a picture with its caption; `data` are the bytes of an image file of that kind.
+
+    A PNG is taken for a drawing on white ground, which pages in the dark turn into light lines on their own.
+    """
     source = f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
-    template = '<figure><img alt="{}" src="{}"><figcaption>{}</figcaption></figure>'
-    return markup(template, caption, source, caption)
+    template = '<figure><img class="{}" alt="{}" src="{}"><figcaption>{}</figcaption></figure>'
+    return markup(template, "drawing" if kind == "png" else "film", caption, source, caption)
 
 
 def table(heads: Iterable[object], rows: Iterable[Iterable[object]], kind: str = "") -> Markup:
@@ -98,6 +105,7 @@ class Page:
     def __init__(self, title: str, css: str = "") -> None:
         self.title, self.css = title, css
         self._parts: list[str] = []
+        self._sections: list[tuple[int, str]] = []  # the part that it begins with, its title
         self._first = 0  # how many of them stand before the replay
         self.add(markup("<h1>{}</h1>", title))
 
@@ -113,7 +121,8 @@ class Page:
 
     def section(self, title: str) -> Page:
         """Begin a section."""
-        return self.add(markup("<h2>{}</h2>", title))
+        self._sections.append((len(self._parts), title))
+        return self.add(markup('<h2 id="section-{}">{}</h2>', len(self._sections), title))
 
     def lead(self, text: object, kind: str = "lead") -> Page:
         """Add the sentence that says what came of it, or with another `kind` one in another style."""
@@ -159,18 +168,27 @@ class Page:
         """Add the last section: what decided the numbers, such as the seed, and the versions."""
         return self.section("Made with").values({**settings, **versions})
 
-    def write(self, path: str | Path, *, stage: ReplayStage | None = None, css: str | None = None) -> Path:
-        """Write the page.
+    def write(self, path: str | Path, *, stage: ReplayStage | None = None) -> Path:
+        """Write the page; one of many sections begins with links to them.
 
         Args:
             path: of the page.
             stage: what happened, to be replayed at its top, or where `replay_here` says.
-            css: style in place of that of all reports.
         """
-        look = (style() if css is None else css) + self.css
+        look = style() + self.css
         replay = None if stage is None else replay_parts(stage)
-        first, rest = self._parts[: self._first], self._parts[self._first :]
+        at = self._sections[0][0] if self._sections else len(self._parts)
+        parts = [*self._parts[:at], *self._contents(), *self._parts[at:]]
+        first, rest = parts[: self._first], parts[self._first :]
         return write_page(path, html_page(self.title, rest, replay, look, first))
+
+    def _contents(self) -> list[Markup]:
+        """Return links to the sections, if there are many."""
+        if len(self._sections) < LEAST_LISTED_SECTIONS:
+            return []
+        titles = [title for _, title in self._sections]
+        links = joined(markup('<li><a href="#section-{}">{}</a></li>', k, title) for k, title in enumerate(titles, 1))
+        return [markup('<nav class="contents" aria-label="Contents"><ul>{}</ul></nav>', links)]
 
 
 def _plain(value: Any) -> Any:
@@ -224,7 +242,10 @@ def report(
     head = title or (f"{name}: {law}" if isinstance(law, str) else name)
     figures = recording.summary()
     page = Page(head).lead(recording.outcome or "no outcome recorded").cards(_cards(figures))
-    for view in views if views is not None else _views(recording):
+    shown = views if views is not None else _views(recording)
+    if shown:
+        page.section("Figures")
+    for view in shown:
         page.figure(png(recording, view), _CAPTIONS.get(view, view))
     if "q" in recording and any(key in figures for key, _, _ in _ROWS):
         page.section("Joints").table(("", *recording.labels("q")), _joint_rows(recording, figures))

@@ -20,7 +20,16 @@ from armwright.recording.pictures.animation import posed
 from armwright.recording.pictures.arm_drawing import Scene, one
 from armwright.recording.pictures.run_figures import limits_of
 from armwright.recording.pictures.skeleton import camera_for, capsules
-from armwright.recording.pictures.style import COLOURS, LIMIT, MUTED, STYLE, compact_png, mark_events, save_figure
+from armwright.recording.pictures.style import (
+    COLOURS,
+    LIMIT,
+    MUTED,
+    STYLE,
+    blank_figure,
+    compact_png,
+    mark_events,
+    save_figure,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,6 +72,7 @@ NAMES = {
     "storage": "storage function",
 }
 GROUPS = {"joints": "q", "velocity": "qd", "acceleration": "qdd", "torques": "tau", "errors": "error"}
+FLAT_SHARE = 1e-6  # of a curve: it moves by no more of its largest value (or of this many of its units)
 WITH = {"q": "q_ref", "qd": "qd_ref", "qdd": "qdd_ref", "tau": "tau_command"}
 
 
@@ -109,16 +119,14 @@ def png(recording: Recording, view: str, dpi: int = 150) -> bytes:
 
 
 def _build(recording: Recording, views: list[str], title: str | None, width: float, together: bool | None) -> Figure:
-    figure_type = need("matplotlib.figure", "plot", "plotting").Figure
-    canvas_type = need("matplotlib.backends.backend_agg", "plot", "plotting").FigureCanvasAgg
     if not views:
         raise InputError("plot: nothing to draw; name a view or a signal")
     if not len(recording):
         raise InputError("plot: the recording has no samples")
     chosen = [_view(recording, view, together) for view in views]
     heights = [height(width) for height, _ in chosen]
-    figure: Figure = figure_type(figsize=(width, sum(heights) + (0.3 if title else 0.0)), layout="constrained")
-    canvas_type(figure)
+    size = (width, sum(heights) + (0.3 if title else 0.0))
+    figure = blank_figure("plotting", figsize=size, layout="constrained")
     parts = figure.subfigures(len(views), 1, height_ratios=heights, squeeze=False)[:, 0]
     for part, (_, draw) in zip(parts, chosen, strict=True):
         draw(part)
@@ -227,6 +235,9 @@ def _limit(axes: Axes, values: Array, lower: float, upper: float, unit: str) -> 
         return
     low, high = float(finite.min()), float(finite.max())
     largest = max(abs(low), abs(high))
+    if high - low < FLAT_SHARE * max(largest, FLAT_SHARE):  # an axis would spread rounding errors over its height
+        around = 0.1 * (largest if largest > FLAT_SHARE else 1.0)
+        low, high = low - around, high + around
     near = [x for x in (lower, upper) if np.isfinite(x) and (largest >= 0.35 * abs(x))]
     pad = 0.08 * max(high - low, 1e-9, *(abs(x - y) for x in near for y in (low, high)))
     # only limits on the side where the values are: the other one would squeeze the curve

@@ -46,6 +46,18 @@ def save_figure(figure: Figure, path: str | Path, dpi: int | None = None) -> Pat
     return file
 
 
+def blank_figure(purpose: str, **options: Any) -> Figure:
+    """Return an empty figure that notebooks show and that pyplot does not know.
+
+    Args:
+        purpose: what it is for, should matplotlib be missing.
+        options: those of ``matplotlib.figure.Figure``.
+    """
+    need("matplotlib.figure", "plot", purpose)
+    made: Figure = need("armwright.recording.pictures.shown_figure", "plot", purpose).ShownFigure(**options)
+    return made
+
+
 def compact_png(figure: Figure, dpi: int) -> bytes:
     """Return a matplotlib figure as PNG with a palette.
 

@@ -8,7 +8,7 @@ where there is an arm to be seen, and a row per signal.
 `Packed` puts JSON and arrays into one block of bytes, compressed, as text that HTML can carry. Layout before
 compression: length of the JSON (uint32, little-endian), the JSON in UTF-8, filled with blanks to a multiple of 8, then
 the arrays one after another. In the JSON an array is ``{"$": [type, offset, shape]}``, the offset in bytes from the end
-of the JSON; types are f4 and f8. `page/boot.js` reads it.
+of the JSON; types are f4, f8 and u1 (bytes). `page/boot.js` reads it, and starts the module that `carried` names.
 """
 
 from __future__ import annotations
@@ -51,9 +51,15 @@ class Packed:
     def array(self, values: Array, *, exact: bool = False) -> dict[str, Any]:
         """Keep an array in single precision, or exactly; every array begins at a multiple of 8 bytes."""
         data = np.ascontiguousarray(values, dtype="<f8" if exact else "<f4")
-        raw = data.tobytes()
+        return self._keep("f8" if exact else "f4", data.tobytes(), list(data.shape))
+
+    def raw(self, data: bytes) -> dict[str, Any]:
+        """Keep bytes."""
+        return self._keep("u1", data, [len(data)])
+
+    def _keep(self, kind: str, raw: bytes, shape: list[int]) -> dict[str, Any]:
         raw += bytes(-len(raw) % 8)
-        place = {"$": ["f8" if exact else "f4", self._size, list(data.shape)]}
+        place = {"$": [kind, self._size, shape]}
         self._parts.append(raw)
         self._size += len(raw)
         return place
@@ -102,9 +108,9 @@ def page_file(name: str) -> str:
 
 
 @cache
-def modules() -> str:
-    """Return all modules of the page, packed; made once per process."""
-    return Packed().text({name: page_file(name) for name in MODULES})
+def modules(names: tuple[str, ...] = MODULES) -> str:
+    """Return modules of a page, packed; made once per process."""
+    return Packed().text({name: page_file(name) for name in names})
 
 
 @cache
@@ -115,16 +121,31 @@ def style() -> str:
 
 def replay_parts(stage: ReplayStage) -> ReplayParts:
     """Return a replay as HTML: markup with controls, and the data with the script that starts it."""
-    data = _script_data("replay-modules", modules()) + _script_data("replay-data", packed(stage))
-    boot = page_file("boot.js")
-    return ReplayParts(page_file("replay.html"), f"{data}<script>{boot}</script>")
+    return ReplayParts(page_file("replay.html"), carried("replay", modules(), packed(stage)))
 
 
-def policy(css: str) -> str:
-    """Return the content security policy of our pages: only what they carry, known by its hash."""
+def carried(root: str, sources: str, data: str) -> str:
+    """Return the end of a page: packed modules and data, and the script that starts ``<root>.js`` with them.
+
+    Args:
+        root: id of the element that it shows them in; ``<root>-note`` is where it says what went wrong.
+        sources: as `modules` returns them.
+        data: as `Packed.text` returns it.
+    """
+    start = f' data-start="{root}.js" data-root="{root}"'
+    texts = _script_data(f"{root}-modules", sources, start) + _script_data(f"{root}-data", data)
+    return f"{texts}<script>{page_file('boot.js')}</script>"
+
+
+def policy(css: str, *, compiled: bool = False) -> str:
+    """Return the content security policy of our pages: only what they carry, known by its hash.
+
+    With `compiled`, WebAssembly may be made of it, too.
+    """
     boot = _hash(page_file("boot.js"))
+    wasm = " 'wasm-unsafe-eval'" if compiled else ""
     return (
-        f"default-src 'none'; script-src '{boot}' blob:; style-src '{_hash(css)}'; img-src data:; "
+        f"default-src 'none'; script-src '{boot}' blob:{wasm}; style-src '{_hash(css)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -135,6 +156,8 @@ def html_page(
     replay: ReplayParts | None = None,
     css: str | None = None,
     first: Sequence[str] = (),
+    *,
+    compiled: bool = False,
 ) -> str:
     """Return a whole page.
 
@@ -144,6 +167,7 @@ def html_page(
         replay: what the page opens with.
         first: parts before the replay, HTML already.
         css: its style; `style()` by default. Attributes with styles are refused by the page's policy.
+        compiled: the page carries WebAssembly.
     """
     top, script = replay or ("", "")
     if first:
@@ -151,7 +175,7 @@ def html_page(
     look = style() if css is None else css
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy(look))}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy(look, compiled=compiled))}">'
         '<meta name="viewport" content="width=device-width">'
         f"<title>{html.escape(title)}</title><style>{look}</style></head><body>\n{top}"
         + ("<main>\n" + "\n".join(body) + "\n</main>\n" if body else "")
@@ -220,8 +244,8 @@ def _list(values: ArrayLike | None) -> list[Any] | None:
     return None if values is None else np.asarray(values).tolist()
 
 
-def _script_data(name: str, text: str) -> str:
-    return f'<script type="text/plain" id="{name}">{text}</script>\n'
+def _script_data(name: str, text: str, more: str = "") -> str:
+    return f'<script type="text/plain" id="{name}"{more}>{text}</script>\n'
 
 
 def _hash(text: str) -> str:

@@ -38,7 +38,7 @@ from armwright.studies.doc000_collision.setting import (
 from armwright.studies.study import Claim, Formula, Item
 from armwright.types import Array
 
-SPEED = 0.0503
+TOUCH_SPEED = 0.0503
 """Speed of the desired motion along a straight row of cells [m/s], where the first contacts of the runs happen."""
 
 
@@ -63,8 +63,8 @@ def compliance(robot: Robot, q: Array) -> Array:
 
 @cache
 def lags(robot: Robot) -> Array:
-    """Return the delay [s] at every cell (324, 2) of a head-on touch along x and along y: f_min c_nn / SPEED."""
-    return np.asarray(f_min * np.diagonal(compliance(robot, postures()), axis1=1, axis2=2)[:, :2] / SPEED)
+    """Return the delay [s] at every cell (324, 2) of a head-on touch along x and along y: f_min c_nn / TOUCH_SPEED."""
+    return np.asarray(f_min * np.diagonal(compliance(robot, postures()), axis1=1, axis2=2)[:, :2] / TOUCH_SPEED)
 
 
 def lag_span(robot: Robot) -> Array:
@@ -86,7 +86,7 @@ def lag_notes() -> list[str]:
     for name, robot in ARMS.items():
         low, p5, p95, high = np.percentile(lags(robot()), (0, 5, 95, 100), axis=0)
         out.append(
-            f"{name}, 324 cells at {SPEED} m/s: along x {low[0]:.2f}–{high[0]:.2f} s (5–95 %: "
+            f"{name}, 324 cells at {TOUCH_SPEED} m/s: along x {low[0]:.2f}–{high[0]:.2f} s (5–95 %: "
             f"{p5[0]:.2f}–{p95[0]:.2f}), along y {low[1]:.2f}–{high[1]:.2f} s ({p5[1]:.2f}–{p95[1]:.2f})"
         )
     for setting in (HELD, SPLINE):

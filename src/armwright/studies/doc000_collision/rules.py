@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.exploration.exploration_run import alarmed
 from armwright.exploration.explore_options import Budget, GridTask
 from armwright.exploration.grid.explore_grid import explore_grid
 from armwright.exploration.grid.grid_rules import Rules
+from armwright.exploration.ride_steps import advance
 from armwright.exploration.touch_sensing import arm_of
 from armwright.kinematics import jacobian
 from armwright.planning.grid.map_marking import mark
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from armwright.exploration.exploration_result import Contact, Exploration
     from armwright.exploration.grid.grid_run import GridRun
+    from armwright.exploration.ride import ArmMeasured
     from armwright.motion import Trajectory
     from armwright.motion.trajectory import Reference
     from armwright.planning.grid.grid_map import GridMap
@@ -107,19 +108,18 @@ class Published(Rules):
         names = [f"cell {cell}" for cell in cells]
         rows = np.concatenate([run.q[None], run.held_tool.configurations(points, run.q, names)])
         motion = generated(rows if cells else np.array([run.q, run.q + 1e-9]), run.qd, run.pace)
-        return held_table(motion, run.session.parts.period) if self.table == "hold" else motion
+        return held_table(motion, run.ride.period) if self.table == "hold" else motion
 
     def heard(self, run: GridRun, event: str) -> Contact | None:
         """Return every alarm; with a level trigger also one that is still on a tick after the arm set out again."""
-        if event == "set out" and self.trigger == "level" and run.contacts and alarmed(run.session):
-            run.session.run(run.session.parts.period)
-            return run.place() if alarmed(run.session) else None
+        if event == "set out" and self.trigger == "level" and run.contacts and run.ride.alarmed:
+            advance(run.ride, run.ride.period)
+            return run.place() if run.ride.alarmed else None
         return run.place() if event == "alarm" else None
 
-    def goes_on_from(self, reference: Reference, seen: Array) -> tuple[Array, Array]:
+    def goes_on_from(self, reference: Reference, seen: ArmMeasured) -> tuple[Array, Array]:
         """Return where the arm should be, or where it is."""
-        n = len(reference.q)
-        return (reference.q, reference.qd) if self.place == "desired" else (seen[:n].copy(), seen[n:].copy())
+        return (reference.q, reference.qd) if self.place == "desired" else (seen.q, seen.qd)
 
     def marked_point(self, run: GridRun, desired: Array, actual: Array) -> Array:
         """Return where the tool should be, or where it is."""

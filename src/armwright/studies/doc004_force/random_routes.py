@@ -25,7 +25,7 @@ REACH = 1.0
 """[rad] ours: drawn waypoints lie within this of the printed one, each joint."""
 WORST_CONDITION = 30.0
 """Ours: of J (metres and radians), beyond which a route is drawn again; 15 on the route of `setting`."""
-SPARSE = 25
+CONDITION_STRIDE = 25
 """Every 25th sample, 0.2 s apart, is looked at for singular configurations."""
 THIS_MANY = f"{ROUTES} random routes"
 
@@ -39,7 +39,7 @@ def routes() -> SampledMotion:
         second, third = PRINTED_WAYPOINT + rng.uniform(-REACH, REACH, size=(2, 6))
         first = PRINTED_WAYPOINT
         motion = sampled(trapezoids((first, second, first, third, first, second, third, first)))
-        if np.linalg.cond(jacobian(model("c"), motion.q[::SPARSE])).max() < WORST_CONDITION:
+        if np.linalg.cond(jacobian(model("c"), motion.q[::CONDITION_STRIDE])).max() < WORST_CONDITION:
             found.append(motion)
     return SampledMotion(found[0].t, *(np.stack([getattr(m, name) for m in found]) for name in ("q", "qd", "qdd")))
 

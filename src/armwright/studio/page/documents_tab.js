@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Documents: the five documents behind Armwright, run again; every printed number beside ours.
-import { el, part } from "./ui.js";
+import { el, part } from "/shared/ui.js";
 
 export function documentsTab(app) {
   const left = el("div");

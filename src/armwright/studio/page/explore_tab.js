@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explore: choose a world or draw one, send the arm through it, watch the map grow, compare observers and reactions.
-import { choice, download, el, fill, fixed, fmt, part, remover, slider, tick } from "./ui.js";
+import { choice, download, el, fill, fixed, fmt, part, remover, slider, tick } from "/shared/ui.js";
 
 const LOW = [-0.08, 0.08]; // m: endless cylinders are drawn as posts, not to hide the arm
 const TOOLS = { box: "Box", cylinder: "Cylinder", sphere: "Sphere" };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replays and documents in frames over the stage, one or two beside one another; two replays can share their time.
-import { el } from "./ui.js";
+import { el } from "/shared/ui.js";
 
 const LINK = 40; // ms between two looks at the leading replay
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Live: a law holds the arm in real time; take a link with the mouse and pull. What is felt stands beside what is true.
+import { createGrip } from "/shared/grip.js";
 import { createPlots } from "/shared/plots.js";
 import { transform } from "/shared/kinematics.js";
-import { choice, el, fixed, fmt, part, slider, tick } from "./ui.js";
+import { choice, el, fixed, fmt, part, slider, tick } from "/shared/ui.js";
 
 const SPAN = 8; // s in sight
 const PLOTS_EVERY = 100; // ms
@@ -18,7 +19,7 @@ export function liveTab(app) {
     const n = values[5], at = (k, count) => Array.from(values.subarray(k, k + count));
     return {
       t: values[0], speed: values[1], level: values[2], alarm: values[3] >= 0, body: values[4], n,
-      q: at(6, n), felt: at(6 + n, n), true: at(6 + 2 * n, n), force: at(6 + 3 * n, 3), point: at(9 + 3 * n, 3), target: at(12 + 3 * n, 3),
+      q: at(7, n), felt: at(7 + n, n), true: at(7 + 2 * n, n), force: at(7 + 3 * n, 3), point: at(10 + 3 * n, 3), target: at(13 + 3 * n, 3),
     };
   }
 
@@ -137,33 +138,11 @@ export function liveTab(app) {
     })), { theme: app.theme, key: "live" });
   }
 
-  // pulling with the pointer: the target moves in the plane through the point that faces the camera
-  let grip = null;
-  function pointer(type, event) {
-    if (!app.owner) return;
-    if (type === "pointerdown" && event.button === 0) {
-      const hit = app.scene.pick(event.clientX, event.clientY);
-      if (!hit) return;
-      event.stopImmediatePropagation();
-      event.target.setPointerCapture(event.pointerId);
-      const { direction } = app.scene.ray(event.clientX, event.clientY);
-      grip = { hit, through: hit.pointBase, normal: direction };
-      app.scene.controls.enabled = false;
-      send(hit.body, hit.pointLink, hit.pointBase);
-    } else if (type === "pointermove" && grip) {
-      event.stopImmediatePropagation();
-      const { origin, direction } = app.scene.ray(event.clientX, event.clientY);
-      const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
-      const s = dot(grip.normal, grip.through.map((x, i) => x - origin[i])) / dot(grip.normal, direction);
-      if (Number.isFinite(s)) send(grip.hit.body, grip.hit.pointLink, origin.map((x, i) => x + s * direction[i]));
-    } else if ((type === "pointerup" || type === "pointercancel") && grip) {
-      event.stopImmediatePropagation();
-      grip = null;
-      pulled = null;
-      app.scene.controls.enabled = true;
-      app.link.say("release");
-    }
-  }
+  const grip = createGrip(() => app.scene, {
+    pull: ({ body, point, target }) => send(body, point, target),
+    release() { pulled = null; app.link.say("release"); },
+  });
+  const pointer = (type, event) => { if (app.owner) grip.pointer(type, event); };
 
   return {
     left: [left], right: [right], pointer,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs: open a robot program, see its path and what it asks of the motors; change the override and see what breaks.
-import { el, fixed, fmt, part, remover, slider } from "./ui.js";
+import { el, fixed, fmt, part, remover, slider } from "/shared/ui.js";
 
 export function programsTab(app) {
   const left = el("div"), right = el("div");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings: open MCAP, Parquet, CSV or NPZ; replay and plots share their time; two can stand beside one another.
 import { createPlots } from "/shared/plots.js";
-import { choice, download, el, fill, fmt, part, remover } from "./ui.js";
+import { choice, download, el, fill, fmt, part, remover } from "/shared/ui.js";
 
 const WATCH = 60; // ms between two looks at the replay's time
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Robot: choose or upload an arm, judge it, jog its joints and its tool, and look at its mathematics.
 import { forward, origin } from "/shared/kinematics.js";
-import { choice, degrees, download, el, fixed, fmt, gently, matrix, part, slider, tick } from "./ui.js";
+import { choice, degrees, download, el, fixed, fmt, gently, matrix, part, slider, tick } from "/shared/ui.js";
 import { ellipsoidLayer } from "./ellipsoid.js";
 import { toolGizmo } from "./gizmo.js";
 
+const OWN = " "; // stands for an arm that is not of the catalogue
 const RANGE = Math.PI; // of joints without limits
 
 export function robotTab(app) {
@@ -58,11 +59,12 @@ export function robotTab(app) {
 
   function makeLeft() {
     const entries = app.catalogue.map((r) => [r.name, `${r.name} – ${r.title || `${r.n} joints`}`]);
-    if (!entries.some(([name]) => name === app.spec.name)) entries.unshift([app.spec.name, `${app.spec.name} (yours)`]);
-    const which = choice("Arm", entries, app.spec.name, (name) => {
+    const chosen = app.robot.catalogued ? app.spec.name : OWN; // an own arm may have the name of another
+    if (chosen === OWN) entries.unshift([OWN, `${app.spec.name} – ${app.spec.joints.length} joints (yours)`]);
+    const which = choice("Arm", entries, chosen, (name) => {
       app.status(`loading ${name} …`);
-      app.ask("robot", { name }).catch(() => { which.select.value = app.spec.name; app.status(); });
-    }, !app.owner);
+      app.ask("robot", { name }).catch(() => { which.select.value = chosen; app.status(); });
+    }, !app.owner || app.onWire);
     const file = el("input", { type: "file", accept: ".urdf,.xml,.toml", hidden: true, id: "robot-file",
       onchange: async () => { if (file.files[0]) await app.upload("robot", file.files[0]); file.value = ""; } });
     const findings = app.robot.findings;
@@ -77,14 +79,14 @@ export function robotTab(app) {
     left.replaceChildren(
       part("Arm", which.row,
         el("div", { class: "row" },
-          el("button", { onclick: () => file.click(), disabled: !app.owner }, "Open URDF, MJCF or sheet …"), file)),
+          el("button", { onclick: () => file.click(), disabled: !app.owner || app.onWire }, "Open URDF, MJCF or sheet …"), file)),
       part(`Plausibility: ${verdict}`,
         el("ul", { class: "findings" }, findings.map((f) => el("li", { class: f.severity }, el("strong", {}, f.where), ` ${f.text} `, el("span", { class: "muted" }, `[${f.rule}]`))))),
       part("Joints", ...sliders.map((s) => s.row),
         el("div", { class: "row" },
           el("button", { onclick: () => setQ(app.posture) }, "Bent"),
           el("button", { onclick: () => setQ(app.spec.joints.map((j) => Math.min(Math.max(0, j.lower ?? 0), j.upper ?? 0))) }, "Zero"),
-          el("button", { onclick: () => { app.choose("live"); app.ask("goal", { q }); }, disabled: !app.owner }, "Send the live arm here"))),
+          el("button", { onclick: () => { app.choose("live"); app.ask("goal", { q }); }, disabled: !app.owner || app.onWire }, "Send the live arm here"))),
       part("Branches of inverse kinematics",
         el("div", { class: "row" }, el("button", { onclick: allBranches }, "Find all branches of this tool pose")), branchBox, note,
         el("p", { class: "small muted" }, "Dashed: outside the limits. *: singular. Hover or focus shows one, click takes it.")),

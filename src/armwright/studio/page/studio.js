@@ -4,9 +4,10 @@ import { createScene } from "/shared/scene.js";
 import { forward, origin } from "/shared/kinematics.js";
 import { preferredTheme } from "/shared/palette.js";
 import { connect } from "./link.js";
-import { el } from "./ui.js";
+import { el } from "/shared/ui.js";
 import { robotTab } from "./robot_tab.js";
 import { liveTab } from "./live_tab.js";
+import { mirrorTab } from "./mirror_tab.js";
 import { exploreTab } from "./explore_tab.js";
 import { recordingsTab } from "./recordings_tab.js";
 import { programsTab } from "./programs_tab.js";
@@ -14,21 +15,28 @@ import { documentsTab } from "./documents_tab.js";
 import { frames } from "./frames.js";
 
 const TABS = [
-  ["robot", "Robot", robotTab], ["live", "Live", liveTab], ["explore", "Explore", exploreTab],
+  ["robot", "Robot", robotTab], ["live", "Live", (app) => (app.onWire ? mirrorTab(app) : liveTab(app))], ["explore", "Explore", exploreTab],
   ["recordings", "Recordings", recordingsTab], ["programs", "Programs", programsTab], ["documents", "Documents", documentsTab],
 ];
+let leaving = 0;
 const $ = (id) => document.getElementById(id);
 
 const app = {
   role: null, robot: null, spec: null, posture: null, live: null, scene: null, tabs: {}, tab: null, ready: false,
   theme: preferredTheme(), received: 0, drawn: [],
+  shownFor: 8000, // [ms] of a message of no trouble
   get owner() { return app.role === "owner"; },
-  /** Say what went wrong, or (mild) what happened, until it is closed or something else is said. */
+  /** Whether the arm is a real one, which is only looked at. */
+  get onWire() { return app.live?.kind === "wire"; },
+  /** Say what went wrong, until it is closed (or Escape), another tab is chosen or something else is said; (mild) what happened, for a while. */
   complain(text, { mild = false } = {}) {
     const box = $("message");
     box.classList.toggle("mild", mild);
     box.replaceChildren(el("button", { onclick: () => { box.hidden = true; } }, "Close"), text);
     box.hidden = false;
+    clearTimeout(leaving);
+    const leave = () => { if (box.matches(":hover, :focus-within")) leaving = setTimeout(leave, app.shownFor); else box.hidden = true; };
+    if (mild) leaving = setTimeout(leave, app.shownFor);
   },
   /** Ask the server, and say what it refused. */
   async ask(what, fields) {
@@ -98,6 +106,7 @@ function viewOf(q, more = []) {
 function choose(name, { focus = false } = {}) {
   const next = app.tabs[name];
   if (!next || next === app.tab) return;
+  if (app.tab) $("message").hidden = true; // it was about the tab that is left
   app.tab?.hide?.();
   app.frames.clear();
   app.tab = next;
@@ -107,6 +116,7 @@ function choose(name, { focus = false } = {}) {
     button.tabIndex = mine ? 0 : -1;
     if (mine && focus) button.focus();
   }
+  $("left").setAttribute("aria-labelledby", `tab-${name}`);
   $("left").replaceChildren(...next.left);
   $("right").replaceChildren(...(next.right ?? []));
   document.querySelector("main").classList.toggle("wide", !next.right);
@@ -119,7 +129,7 @@ app.lookAt = (points = []) => app.scene.setView(viewOf(app.posture, points));
 function makeTabs() {
   for (const [name, title, make] of TABS) {
     app.tabs[name] = make(app);
-    $("tabs").append(el("button", { role: "tab", "data-tab": name, "aria-controls": "left", onclick: () => choose(name) }, title));
+    $("tabs").append(el("button", { role: "tab", id: `tab-${name}`, "data-tab": name, "aria-controls": "left", onclick: () => choose(name) }, title));
   }
   $("tabs").addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -164,7 +174,7 @@ app.link = connect(location.hash.slice(1), {
     if (!Object.keys(app.tabs).length) makeTabs();
     setRobot(greeting.robot, greeting.posture);
     if (app.tab) app.tab.show?.();
-    else choose("robot");
+    else choose(app.onWire ? "live" : "robot");
     app.ready = true;
   },
   event(message) {
@@ -187,5 +197,6 @@ app.link = connect(location.hash.slice(1), {
   },
 });
 
+addEventListener("keydown", (event) => { if (event.key === "Escape") $("message").hidden = true; });
 $("theme").addEventListener("click", () => setTheme(app.theme === "dark" ? "light" : "dark"));
 setTheme(app.theme);

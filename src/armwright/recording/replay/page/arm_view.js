@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arm as three.js objects: a group for every body, capsules for its link, a ring around its joint; base and tool.
+// The arm as three.js objects: a group for every body, capsules for its link, a housing for its joint; base and tool.
 import {
-  CapsuleGeometry, ConeGeometry, CylinderGeometry, Group, Mesh, MeshLambertMaterial, Quaternion, Vector3,
+  BufferGeometry, CapsuleGeometry, ConeGeometry, CylinderGeometry, Float32BufferAttribute, Group, Mesh, MeshLambertMaterial,
+  Quaternion, Vector3,
 } from "./vendor/vendor.js";
 import { forward, inverse, multiply, origin, transform, turn } from "./kinematics.js";
 
@@ -48,9 +49,9 @@ export function armView(spec, colours, { ghost = false } = {}) {
   const thin = 0.03 * spec.extent;
   spec.bodies.forEach((body, i) => {
     const own = spec.capsules.filter((part) => part.body === i), carrier = spec.capsules.filter((p) => p.body === body.parent);
-    const radius = Math.max(thin, ...(own.length ? own : carrier).map((part) => part.radius));
+    const radius = Math.max(thin, ...[...own, ...carrier].map((part) => part.radius));
     const onFoot = body.parent < 0 && Math.hypot(...origin(body.T_parent_joint)) < radius; // the foot shows that joint
-    if (!body.prismatic && !onFoot) bodies[i].add(...jointRings(body, radius, materials.joint));
+    if (!body.prismatic && !onFoot) bodies[i].add(...housing(body, radius, lieAlong(body, own, carrier), materials));
     if (body.parent < 0) root.add(...pedestal(body, radius, materials.base));
   });
   const tool = new Mesh(new ConeGeometry(0.35 * thin, 1.2 * thin, 16), materials.tool);
@@ -61,7 +62,7 @@ export function armView(spec, colours, { ghost = false } = {}) {
   group.add(mount);
   const lit = materials.arm.clone(); // in front of a neighbour whose capsule has the same surface
   Object.assign(lit, { polygonOffset: true, polygonOffsetFactor: -1, polygonOffsetUnits: -1 });
-  let poses = null;
+  let poses = null, faded = false;
   return {
     group, bodies, materials,
     /** Poses of the last `pose`: `links` and `tool`. */
@@ -72,7 +73,13 @@ export function armView(spec, colours, { ghost = false } = {}) {
       place(mount, poses.tool);
     },
     recolour(next) {
-      for (const [name, material] of Object.entries(materials)) material.color.set(next[name]);
+      for (const [name, material] of Object.entries(materials)) material.color.set(faded ? next.base : next[name]);
+    },
+    /** Grey and translucent, for an arm that is only remembered. */
+    fade(on, next) {
+      faded = on;
+      for (const material of Object.values(materials)) Object.assign(material, { transparent: on || ghost, opacity: on ? 0.45 : look.opacity, needsUpdate: true });
+      this.recolour(next);
     },
     /** Light up one link (a body's index), or none (null). */
     highlight(index, colour) {
@@ -93,15 +100,52 @@ function aboveFoot(spec, { body, start, end, radius }) {
   return length > radius ? start.map((x, k) => x + (radius / length) * along[k]) : start;
 }
 
-/** Where the arm turns, in the link frame: a band that shows along a link, and caps that show across one. */
-function jointRings(body, radius, material) {
+/** Whether a joint turns about the links on both of its sides, as a shaft does, and not across one of them. */
+function lieAlong(body, own, carrier) {
+  const across = (parts, axis) => parts.some(({ start, end, radius }) => {
+    const d = end.map((x, k) => x - start[k]), length = Math.hypot(...d);
+    return length > radius && Math.abs(d.reduce((sum, x, k) => sum + x * axis[k], 0)) < 0.9 * length;
+  });
+  const beside = turn(inverse(body.T_joint_link), body.axis), before = turn(body.T_parent_joint, body.axis);
+  return !across(own, beside) && !across(carrier, before);
+}
+
+/** Where the arm turns, in the link frame: a drum with caps across a link, a band along one. */
+function housing(body, radius, along, materials) {
   const T_link_joint = inverse(body.T_joint_link);
   const centre = origin(T_link_joint), axis = turn(T_link_joint, body.axis);
-  return [[1.05, 0.3], [0.72, 1.1]].map(([wide, half]) => {
-    const ring = new Mesh(new CylinderGeometry(wide * radius, wide * radius, 2 * half * radius, 28), material);
-    ring.userData.ring = true;
-    return stretch(ring, ...[-half, half].map((h) => centre.map((c, k) => c + h * radius * axis[k])));
+  const wide = (along ? 1.05 : 1.1) * radius, half = (along ? 0.3 : 1.12) * radius, edge = (along ? 0.02 : 0.14) * radius;
+  const drum = [[[0, -half], [wide - edge, -half]], [[wide - edge, -half], [wide, edge - half]], [[wide, edge - half], [wide, half - edge]],
+    [[wide, half - edge], [wide - edge, half]], [[wide - edge, half], [0, half]]];
+  const cap = 0.78 * wide, out = half + 0.07 * radius;
+  const caps = [[[0, -out], [cap, -out]], [[cap, -out], [cap, -half]], [[cap, half], [cap, out]], [[cap, out], [0, out]]];
+  const parts = along ? [[drum, materials.joint]] : [[drum, materials.arm], [caps, materials.joint]];
+  return parts.map(([profile, material]) => {
+    const mesh = new Mesh(turned(profile, 36), material);
+    mesh.userData.ring = true;
+    mesh.position.set(...centre);
+    mesh.quaternion.setFromUnitVectors(UP, new Vector3(...axis));
+    return mesh;
   });
+}
+
+/** A body of revolution about y: pairs of points [radius, height], each pair with an edge of its own. */
+function turned(profile, rounds) {
+  const positions = [], normals = [], index = [];
+  for (const [[r0, y0], [r1, y1]] of profile) {
+    const size = Math.hypot(r1 - r0, y1 - y0), nr = (y1 - y0) / size, ny = (r0 - r1) / size, first = positions.length / 3;
+    for (let k = 0; k <= rounds; k++) {
+      const c = Math.cos((2 * Math.PI * k) / rounds), s = Math.sin((2 * Math.PI * k) / rounds);
+      positions.push(r0 * c, y0, r0 * s, r1 * c, y1, r1 * s);
+      normals.push(nr * c, ny, nr * s, nr * c, ny, nr * s);
+      if (k < rounds) for (const t of [0, 1, 2, 1, 3, 2]) index.push(first + 2 * k + t);
+    }
+  }
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new Float32BufferAttribute(positions, 3));
+  geometry.setAttribute("normal", new Float32BufferAttribute(normals, 3));
+  geometry.setIndex(index);
+  return geometry;
 }
 
 /** What carries the first joint: a foot on the root, and a post up to the joint where there is room for one. */

@@ -1,12 +1,12 @@
-// Unpacks what this page carries (recording/replay/pack.py), links its modules by blob addresses, and starts the replay.
+// Unpacks what this page carries (replay_page.py: Packed), links its modules by blob addresses, and starts one of them.
 (async () => {
-  async function unpack(id) {
-    const text = document.getElementById(id).textContent;
+  const carried = document.querySelector("[data-start]"), name = carried.dataset.root;
+  async function unpack({ textContent: text }) {
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     const data = await new Response(stream).arrayBuffer();
     const end = 4 + new DataView(data).getUint32(0, true);
-    const types = { f4: Float32Array, f8: Float64Array };
+    const types = { f4: Float32Array, f8: Float64Array, u1: Uint8Array };
     const revive = (_, value) => {
       if (!value?.$) return value;
       const [type, offset, shape] = value.$;
@@ -15,16 +15,16 @@
     return JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, end - 4)), revive);
   }
   try {
-    const [sources, content] = await Promise.all([unpack("replay-modules"), unpack("replay-data")]);
+    const [sources, content] = await Promise.all([unpack(carried), unpack(carried.nextElementSibling)]);
     const made = {};
     const address = (name) => (made[name] ??= URL.createObjectURL(new Blob(
       [sources[name].replace(/(\bfrom\s*)"\.\/([^"]+)"/g, (_, from, other) => `${from}"${address(other)}"`)],
       { type: "text/javascript" })));
-    const { start } = await import(address("replay.js"));
-    start(document.getElementById("replay"), content);
+    const { start } = await import(address(carried.dataset.start));
+    await start(document.getElementById(name), content);
   } catch (error) {
-    const note = document.getElementById("replay-note");
+    const note = document.getElementById(`${name}-note`);
     note.hidden = false;
-    note.textContent = `The replay could not be shown: ${error.message}. The figures of the report do not need it.`;
+    note.textContent = `${note.dataset.what} could not be shown: ${error.message}. ${note.dataset.instead}`;
   }
 })();

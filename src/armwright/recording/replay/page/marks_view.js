@@ -47,7 +47,7 @@ export function arrowsView(thickness) {
     const arrow = new Group();
     arrow.shaft = new Mesh(new CylinderGeometry(1, 1, 1, 12), material);
     arrow.head = new Mesh(new ConeGeometry(1, 1, 16), material);
-    arrow.shaft.renderOrder = arrow.head.renderOrder = 10;
+    arrow.shaft.renderOrder = arrow.head.renderOrder = 10 + pool.length; // later ones lie on earlier ones
     arrow.add(arrow.shaft, arrow.head);
     group.add(arrow);
     pool.push(arrow);

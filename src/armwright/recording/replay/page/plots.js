@@ -9,7 +9,8 @@ const KEPT = 20_000; // samples of live data before the oldest third goes
 /**
  * Stack plots in an element.
  * @param holder the element; plots follow its width
- * @param groups [{title, unit, series: [{label, colour?, dash?, unit?}], height?}], columns of the data in this order
+ * @param groups [{title, unit, series: [{label, colour?, dash?, unit?}], height?, least?}], columns of the data in this order; what is
+ *   always in sight reaches from 0 to `least`
  * @param options theme, events [{time, name}], fit() (whether the plots share the holder's height), onSeek(t) (the reader pointed at a time by clicking or dragging)
  */
 export function createPlots(holder, groups, options = {}) {
@@ -50,7 +51,7 @@ export function createPlots(holder, groups, options = {}) {
       padding: [6, 10, 0, 0],
       legend: { show: false },
       cursor: { sync: { key: options.key ?? "plots" }, drag: { x: false, y: false }, points: { show: false }, x: false, y: false },
-      scales: { x: { time: false }, y: { range: (_, low, high) => padded(low, high) } },
+      scales: { x: { time: false }, y: { range: (_, low, high) => (group.least ? padded(Math.min(low, 0), Math.max(high, group.least)) : padded(low, high)) } },
       axes: [
         { ...axis, size: last ? 34 : 8, values: last ? (_, ticks) => ticks.map((t) => `${+t.toFixed(6)} s`) : () => [] },
         { ...axis, size: 52, space: 15, values: (_, ticks) => ticks.map((t) => `${+t.toPrecision(6)}`) },

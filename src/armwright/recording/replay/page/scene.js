@@ -217,6 +217,8 @@ export function createScene(canvas, spec, options = {}) {
       layer(`path${name}`, points?.length > 1 ? pathView(points, pathColours ?? colours.path, width) : null);
     },
     showPath(count, name = "") { layers[`path${name}`]?.show(count); invalidate(); },
+    /** Show the arm as one that is only remembered, or as it is. */
+    fade(on) { arm.fade(on, colours); invalidate(); },
     highlight(body, colour = colours.felt) { arm.highlight(body, colour); invalidate(); },
     get colours() { return colours; },
     get stats() { return { frames, cost: quality.cost, ratio: quality.ratio, software }; },
