@@ -41,6 +41,16 @@ def ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture
+def jax64() -> Iterator[Any]:
+    """JAX, computing in double precision."""
+    jax = pytest.importorskip("jax", reason="needs JAX")
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield jax
+    jax.config.update("jax_enable_x64", before)
+
+
 def _arm(name: str) -> Any:
     """Make a fixture of an arm of the catalogue: one for all tests of a process, with what is compiled for it."""
 

@@ -21,6 +21,7 @@ _ROOMS = (
     "control",
     "detection",
     "dynamics",
+    "envs",
     "exploration",
     "graph",
     "identify",
@@ -55,7 +56,7 @@ _HOMES = {
     "armwright.world": "World load_world",
     "armwright.programs": "read_program run_program write_program",
     "armwright.recording": "Recording",
-    "armwright.simulation": "Loop simulate",
+    "armwright.simulation": "Artefact Loop export simulate",
     "armwright.detection": "detection_study",
     "armwright.exploration.exploration": "explore",
 }

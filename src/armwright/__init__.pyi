@@ -6,6 +6,7 @@ from armwright import contact as contact
 from armwright import control as control
 from armwright import detection as detection
 from armwright import dynamics as dynamics
+from armwright import envs as envs
 from armwright import exploration as exploration
 from armwright import graph as graph
 from armwright import identify as identify
@@ -65,7 +66,9 @@ from armwright.robot.model import Robot as Robot
 from armwright.robot.symbolic import SymbolicRobot as SymbolicRobot
 from armwright.robot.symbolic import planar as planar
 from armwright.robot.symbolic import symbols as symbols
+from armwright.simulation import Artefact as Artefact
 from armwright.simulation import Loop as Loop
+from armwright.simulation import export as export
 from armwright.simulation import simulate as simulate
 from armwright.world import World as World
 from armwright.world import load_world as load_world

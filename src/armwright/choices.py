@@ -274,6 +274,19 @@ STUDY_DETECTORS = Choices(
 )
 """Their names are columns of result files, so that nothing can be added."""
 
+ARTEFACTS = Choices(
+    "form of an artefact",
+    {
+        "c": _at(
+            "simulation.artefact", "c_artefact", "C_FORM", "C99: a header, a source, and a program that checks them"
+        ),
+        "fmu": _at("simulation.artefact", "fmu_artefact", "FMU_FORM", "a functional mock-up unit, FMI 3.0 or 2.0"),
+        "numpy": _at("simulation.artefact", "numpy_artefact", "NUMPY_FORM", "a Python module that needs NumPy only"),
+        "wasm": _at("simulation.artefact", "wasm_artefact", "WASM_FORM", "WebAssembly, and a module that opens it"),
+    },
+)
+"""What a controller, or a controller with its arm, is exported as: a `Form`."""
+
 GRID_PLANNERS = Choices(
     "planner on a map",
     {
@@ -415,6 +428,7 @@ TABLES = {
     "Observers": OBSERVERS,
     "Detectors": DETECTORS,
     "Detectors of a study": STUDY_DETECTORS,
+    "Forms of an artefact": ARTEFACTS,
     "Planners on a map": GRID_PLANNERS,
     "Planners in joint space": JOINT_PLANNERS,
     "Reactions to a contact": REACTIONS,

@@ -151,6 +151,9 @@ def test_check_reports_a_refused_file_as_a_finding_with_line_and_rule(capsys, tm
         (("export", "planar:RX", "--to", "c"), "R and P"),
         (("export", "ur5", "--to", "c", "--what", ","), "mass_matrix"),
         (("export", "planar:RR", "--to", "urdf"), "symbols"),
+        (("export", "planar:RR", "--to", "page", "-o", "x.html"), "symbols"),
+        (("export", "ur5", "--to", "page"), "-o FILE.html"),
+        (("export", "ur5", "--to", "c", "--world", "bench"), "go with --to page"),
         (("export", "ur5", "--to", "c", "-o", "no/such/folder/x.c"), "no/such/folder/x.c"),
         (("bench", "--peers", "armwright,orocos"), "orocos"),
         (("bench", "-o", "no/such/folder/bench.json"), "no/such/folder"),
@@ -201,6 +204,16 @@ def test_exported_numpy_code_computes_what_the_library_computes(capsys, tmp_path
     q, qd, qdd = np.array([0.3, -0.7]), np.array([0.5, 0.1]), np.array([-1.0, 2.0])
     expected = aw.inverse_dynamics(aw.load("planar2"), q, qd, qdd)
     assert np.allclose(space["planar2_rnea"](q, qd, qdd), expected, rtol=1e-13)
+
+
+def test_a_page_is_exported(capsys, tmp_path):
+    path = tmp_path / "arm.html"
+    words = ("export", "planar2", "--to", "page", "--q0", "20,30 deg", "-o", str(path), "--json")
+    code, out, _ = run(capsys, *words)
+    assert code == 0 and json.loads(out)["bytes"]["page"] == path.stat().st_size
+    assert "data-start" in path.read_text(encoding="utf-8")
+    code, _, told = run(capsys, *words[:-1])
+    assert code == 0 and str(path) in told
 
 
 @pytest.mark.parametrize("what", EQUATIONS)

@@ -18,7 +18,7 @@ from support.output_trials import COMMANDS
 from support.places import TESTS
 
 NAMES = sorted(COMMANDS)
-READ = {"tls_ca", "tls_cert", "tls_key", "meshes", "recordings"}
+READ = {"columns", "update", "tls_ca", "tls_cert", "tls_key", "meshes", "recordings"}
 """Options that name a file to be read, or a folder in which every file is new."""
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX")
@@ -67,6 +67,7 @@ def test_older_files_survive_an_interrupt_at_every_file(name: str, tmp_path: Pat
         "identify ur5 {input} --out {output}",
         "identify ur5 {other} {input} --sheet {output}",
         "identify {input} {other} --report {output}",
+        "identify {other} --update {input} --out {output}",
         "feel {other} --model {input} --plot {output}",
         "export {input} --to urdf --out {output}",
         "simulate {input} --out {output}",

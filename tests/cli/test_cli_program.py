@@ -113,7 +113,9 @@ def test_options_reach_the_run(capsys, program, place):
 def test_gcode_needs_a_tool_from_outside(capsys):
     file = EXAMPLES / "lola15dd.ngc"
     code, _, err = run(capsys, file, robot="rl15")
-    assert code == 2 and "line 18" in err and "reach" in err
+    assert code == 2 and "line 18" in err and "reach" in err and "--tool" in err and err.count("\n") == 1
+    code, out, _ = run(capsys, file, "--tool", "0,0,0", "--json", robot="rl15")  # said so: then it is judged
+    assert code == 1 and [one["line"] for one in json.loads(out)["impossible"]] == [18, 24]
     code, out, _ = run(capsys, file, "--tool", "0.12,0.12,0.35", "--json", robot="rl15")
     assert code in (0, 1) and len(json.loads(out)["moves"]) > 5
     code, _, err = run(capsys, file, "--tool", "0.12,0.12", robot="rl15")
@@ -127,16 +129,6 @@ def test_gcode_needs_a_tool_from_outside(capsys):
         pytest.param(lambda p: short(p, 500.0, 0, 0), ("line 3", "millimetres"), id="millimetres"),
         pytest.param(lambda p: short(p, speed=0), ("line 3", "> 0"), id="speed zero"),
         pytest.param(lambda p: short(p, speed=-0.2), ("line 3", "> 0"), id="speed negative"),
-        pytest.param(
-            lambda p: short(p, more=f"  movec(p[{p(0, 0.2, 0.1)}], p[{p(0, 0.3, 0.15)}])"),
-            ("line 4", "lie on one line"),
-            id="collinear circle",
-        ),
-        pytest.param(
-            lambda p: short(p, more=f"  movec(p[{p(0, 0.2, 0.1)}], p[{p(0, 0.1, 0.05)}])"),
-            ("line 4", "coincide"),
-            id="full circle",
-        ),
         pytest.param(lambda p: short(p, more="  movej([0, 0, 0, 0, 0, 0, 0])"), ("line 4", "7"), id="another robot"),
         pytest.param(lambda p: "\x00\x01\x02", ("text",), id="not text"),
     ],
@@ -150,6 +142,25 @@ def test_bad_programs(capsys, program, place, make, says):
     assert all(word in err for word in says), err
     code, out, _ = run(capsys, file, "--json")
     assert code == 2 and json.loads(out)["error"]["message"] in err
+
+
+@pytest.mark.parametrize(
+    ("via", "end", "says"),
+    [
+        pytest.param((0, 0.2, 0.1), (0, 0.3, 0.15), "lie on one line", id="collinear circle"),
+        pytest.param((0, 0.2, 0.1), (0, 0.1, 0.05), "coincide", id="full circle"),
+    ],
+)
+def test_a_move_that_is_none_beside_possible_ones_is_not_feasible(capsys, program, place, via, end, says):
+    """Exit code 1: the line is told, and the rest of the program is judged."""
+    file = program(short(place, more=f"  movec(p[{place(*via)}], p[{place(*end)}])"))
+    code, out, err = run(capsys, file)
+    words = " ".join(out.split())
+    assert (code, err) == (1, "") and out.startswith("Not feasible")
+    assert "(line 4: movec(" in words and says in words and "The rest of it: Feasible" in words
+    code, out, _ = run(capsys, file, "--json")
+    told = json.loads(out)["impossible"]
+    assert code == 1 and [one["line"] for one in told] == [4] and says in told[0]["reason"]
 
 
 def test_a_program_without_moves_and_one_with_an_unknown_target(capsys, program, place):

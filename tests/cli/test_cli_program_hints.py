@@ -80,6 +80,14 @@ def test_what_no_option_makes_known_is_told_with_its_line(run):
     assert re.match(r"1 of 2 moves are known; the first that is not is in line 3: .*somewhere", out)
 
 
+def test_a_program_that_reaches_no_move_tells_which_test_leads_to_some(run):
+    text = "DEF PROG()\nIF $IN[3] THEN\nPTP {A1 10,A2 -90,A3 90,A4 0,A5 10,A6 0}\nPTP {A1 20}\nENDIF\nEND\n"
+    code, out, _ = run(text, ".src", "kr6r900")
+    assert code == 0 and out.startswith("no move is reached: 1 test") and "2 moves would be with line 2: true" in out
+    code, out, _ = run(text, ".src", "kr6r900", "--input", "$IN[3]=1", "--json")
+    assert code in (0, 1, 3) and json.loads(out)["read"]["moves"] == 2
+
+
 def test_one_move_without_a_start_is_advised_to_start_at_home(run):
     code, _, err = run(ONE, ".src", "kr6r900")
     assert code == 2 and "--start home" in err

@@ -14,7 +14,7 @@ import pytest
 
 import armwright as aw
 from armwright.cli import failures, main
-from armwright.cli.output import as_json, safe
+from armwright.cli.output import as_json, safe, table
 from armwright.errors import ArmwrightWarning, DescriptionError, NotSupportedError
 from support.patience import PATIENCE
 
@@ -362,3 +362,10 @@ def test_a_description_error_without_a_line_still_names_its_file():
     error = failures.error_object(DescriptionError("m", where="some/file.toml", rule="r"))
     assert (error["kind"], error["file"], error["rule"]) == ("DescriptionError", "some/file.toml", "r")
     assert "line" not in error
+
+
+def test_a_table_wider_than_its_reader_keeps_names_and_numbers_whole(capsys):
+    names, cells = ("shoulder_pan", "shoulder_lift"), [f"{k}.125 ± 0.25 (the controller's ratio)" for k in range(6)]
+    table("drives", ["joint", *"abcdef"], [[name, *cells] for name in names])
+    said = capsys.readouterr().out
+    assert all(name in said for name in names) and all(said.count(cell) == 2 for cell in cells)

@@ -36,6 +36,7 @@ SYNTAX = {  # the words of docs/conventions.md: what help must show for them
     "--out": WRITTEN,
     "--plot": WRITTEN,
     "--report": re.compile(r"FILE\.(html|md)"),
+    "--corrected": re.compile(r"FILE\.urdf(\|FILE\.xml)?"),  # calibrate edits URDF alone
 }
 FLAGS = ("--noise", "--no-report", "--report", "--unknown-payload")  # among the old ones
 
@@ -74,6 +75,9 @@ def options(name, info):
 
 OTHER_MEANING = {
     ("identify", "--load"),  # which log carries a load; elsewhere: whether an unknown load is estimated
+    ("simulate", "--every"),  # a number of ticks that are recorded; elsewhere: seconds between two rows on the screen
+    ("lab record", "--force"),  # whether a file is replaced; elsewhere: newtons at the tool
+    ("export", "--plant"),  # whether the arm is part of what is exported; elsewhere: what plants a study has
     ("lab move", "--wait"),  # seconds between commands; elsewhere: how long a program waits for an input
 }
 EVERY = [word for name, info in callbacks() for word in options(name, info)]
@@ -99,7 +103,7 @@ def test_the_words_that_the_documentation_lists_are_written_as_it_says():
 
 def test_every_command_takes_json_and_no_help_shows_an_old_spelling():
     names = {word.command for word in EVERY}
-    assert {word.command for word in EVERY if word.name == "--json"} == names and len(names) == 35
+    assert {word.command for word in EVERY if word.name == "--json"} == names and len(names) == 39
     for command, renamed in RENAMED.items():
         now = {word.name for word in EVERY if word.command == command}
         assert now and not set(renamed) & now, command

@@ -187,6 +187,15 @@ def test_the_page_of_choices_is_made_from_the_tables(monkeypatch):
     sys.modules.pop("make_choices")
 
 
+def test_the_page_of_script_functions_is_made_from_their_table(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import make_urscript
+
+    text = make_urscript.PAGE.read_text(encoding="utf-8")
+    assert text == make_urscript.page(text), "run python docs/make_urscript.py"
+    sys.modules.pop("make_urscript")
+
+
 REFUSALS = {
     "law": (choices.LAWS, lambda: main(["simulate", "planar2", "--law", "nothing"])),
     "observer": (choices.OBSERVERS, lambda: aw.explore("ur5", "A", sensing=sensing(observer="nothing"))),

@@ -17,18 +17,28 @@ from armwright.studies.study import available
 from support.places import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCKS = [
-    pytest.param(block, id=f"{page.relative_to(ROOT)}-{index}")
-    for page in PAGES
-    for index, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S))
-]
+PYTHON = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.S)
+PAGES_WITH_CODE = [page for page in PAGES if PYTHON.search(page.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_python_blocks_run(block, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_code_of_a_page_runs_from_its_first_line_to_its_last_and_prints_what_is_shown(
+    page, tmp_path, monkeypatch, capsys, request
+):
+    """As a reader would type it: a page imports what it uses, and its blocks follow each other."""
+    text = page.read_text(encoding="utf-8")
+    if "\nimport jax\n" in text:
+        request.getfixturevalue("jax64")
+    for package in re.findall(r"^import (torch|gymnasium)", text, re.M):
+        pytest.importorskip(package, reason=f"needs {package}")
     (tmp_path / "my_robot.urdf").write_text(aw.load("ur5").to_urdf(), encoding="utf-8")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
-    exec(compile(block, "<documentation>", "exec"), {"aw": aw, "np": np})
+    names = {"__name__": "page"}
+    for block, printed in PYTHON.findall(text):
+        exec(compile(block, f"<{page.name}>", "exec"), names)
+        said = capsys.readouterr().out
+        assert not printed or said.strip() == printed.strip()
 
 
 def test_the_readme_momentum_is_mass_times_velocity():
@@ -45,8 +55,14 @@ def test_links_lead_to_files(page):
         assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_readme_lists_every_example_and_how_to():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = [*(ROOT / "examples").glob("*.py"), *(ROOT / "docs" / "howto").glob("*.md")]
+    assert [page.name for page in pages if page.name not in text] == []
+
+
 def test_every_page_is_in_the_navigation():
-    listed = re.findall(r"[\w/]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    listed = re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     there = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
     assert sorted(listed) == sorted(there)
 
@@ -126,6 +142,5 @@ def test_figures_are_replaced_between_the_markers(tmp_path):
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "| inverse dynamics, batch | **20 ns** | 1 µs (50 ×) |" in text
-    for name in ("README.md", "docs/speed.md"):
-        assert "<!-- figures: begin -->" in (ROOT / name).read_text(encoding="utf-8")
-        assert "<!-- figures: end -->" in (ROOT / name).read_text(encoding="utf-8")
+    speed = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
+    assert "<!-- figures: begin -->" in speed and "<!-- figures: end -->" in speed

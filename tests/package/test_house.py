@@ -125,6 +125,7 @@ DOORS = {  # functions that a user calls with keywords: one keyword for each thi
     "programs/program_plan.py plan_program",
     "programs/program_reader.py read_program",
     "kinematics/inverse.py ik",
+    "motion/optimal_motion.py optimal_motion",
     "identify/excitation.py excite",
     "lab/stand.py __init__",
 }

@@ -85,9 +85,11 @@ REFUSED = {"ik", "singularity"}  # of a state, and cannot be traced: tested belo
 NO_FUNCTION_OF_A_STATE = """
     ArmwrightError ArmwrightWarning CompileError DescriptionError InputError NotSupportedError ProgramError
     SimulationError TraceError
+    Artefact
     Certificate Ellipsoid Equations IKBatch IKClass IKResult Kernel Loop MassMatrixBounds Recording Reference Robot
     Singularity SymbolicRobot Trajectory World
-    check compile explore detection_study load load_world planar pure read_program robots run_program simulate symbols
+    check compile explore export
+    detection_study load load_world planar pure read_program robots run_program simulate symbols
     write_program
     base_parameters compare equations forward_dynamics_kernel gravity_bound ik_class inverse_dynamics_kernel
     mass_matrix_bounds parameter_names parameters random_states

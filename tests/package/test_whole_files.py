@@ -34,6 +34,7 @@ WRITERS = {
     "campaigns/campaign_files.py": "into a draft; links are replaced, not followed",
     "lab/experiment/evaluate.py": "into a draft",
     "lab/lab_export.py": "into a draft",
+    "simulation/artefact/fmu_binaries.py": "sources for a compiler, in a temporary folder",
     "studio/server.py": "uploads, in a folder of its own that is new",
     "studio/long_work.py": "uploads, in a folder of its own that is new",
 }

@@ -14,14 +14,17 @@ from armwright.cli import (
     bench,
     compare,
     describe,
+    doctor,
     export,
     identify,
+    monitor_command,
     program_command,
     program_versions,
     reproduce,
     studio,
     tour,
 )
+from armwright.cli import calibrate_command as calibrate
 from armwright.cli import sense_command as sense
 from armwright.cli import simulate_command as simulate
 from armwright.cli.campaign import app as campaigns
@@ -38,7 +41,6 @@ app = typer.Typer(
     name="armwright",
     help="A workbench for robot arms: descriptions, kinematics, dynamics, generated code.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # help is plain text: "[rad]" is a unit
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -56,11 +58,14 @@ for command in (
     identify.identify,
     identify.feel,
     sense.sense,
+    calibrate.calibrate,
     identify.excite,
+    monitor_command.monitor,
     reproduce.reproduce,
     studio.studio,
     bench.bench,
     tour.tour,
+    doctor.doctor,
 ):
     app.command()(guarded(command))
 app.command(hidden=True)(guarded(program_command.show_program))  # the old name of ``show FILE``

@@ -14,9 +14,9 @@ from armwright.cli.option_groups import grouped
 from armwright.cli.option_words import Json, out_option
 from armwright.cli.output import say, say_json, table, tell
 
-PEERS = "armwright,pin,mujoco,casadi,rtb"
+PEERS = "armwright,pin,mujoco,casadi,rtb,crocoddyl,jax"
 ARMS = "ur5,n30,n50"
-PARTS = "core,loop,plan"
+PARTS = "core,loop,plan,learn"
 ALL_PARTS = f"{PARTS},campaigns"
 
 
@@ -38,7 +38,9 @@ def bench(
     effort: BenchEffort,
     peers: Annotated[str, typer.Option(help="Which libraries, separated by commas; missing ones are skipped.")] = PEERS,
     arms: Annotated[str, typer.Option(help="Which arms: ur5, and random ones of 30 and 50 joints.")] = ARMS,
-    parts: Annotated[str, typer.Option(help="What to measure: core (calls, batches), loop, plan; campaigns.")] = PARTS,
+    parts: Annotated[
+        str, typer.Option(help="What to measure: core (calls, batches), loop, plan, learn; campaigns.")
+    ] = PARTS,
     json: Json = False,
 ) -> None:
     """Time this library and its peers, interleaved, on one thread; print ratios and write JSON."""
@@ -74,7 +76,7 @@ def report(result: dict[str, Any]) -> None:
     """Print the tables of a measurement: ns per evaluation, how many times faster, the loop, whole processes."""
     peers = list(result["peers"])
     others = [peer for peer in peers if peer != "armwright"]
-    cases = {name: entries for name, entries in result["cases"].items() if not name.startswith("loop/")}
+    cases = {name: entries for name, entries in result["cases"].items() if not name.startswith(("loop/", "learn/"))}
 
     def nanoseconds(name: str, peer: str) -> str:
         return f"{cases[name][peer]['best'] * 1e9:.1f}" if peer in cases[name] else "–"

@@ -260,7 +260,8 @@ def report(
     json: Json = False,
 ) -> None:
     """Write a page about the rows: outcomes with exact intervals, quantiles, ROC, pictures."""
-    from armwright.campaigns.campaign_report import campaign_report, cell
+    from armwright.campaigns.campaign_report import campaign_report
+    from armwright.campaigns.campaign_tables import cell
     from armwright.statistics import CONVENTION
 
     path, tables = campaign_report(folder, out)

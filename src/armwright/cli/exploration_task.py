@@ -56,7 +56,8 @@ def grid_of(text: str, known: ToolTask | None) -> GridMap:
             raise ValueError
     except ValueError:
         fail(f"--grid {text}: expected patch, volume, or such as 14x14x8@0.25,-0.2,-0.05/0.03")
-    return grid_map(shape, [a - size for a in at], size, first=1)
+    flat = len(shape) == 2  # its plane lies at z
+    return grid_map(shape, [at[0] - size, at[1] - size, at[2] - (0.0 if flat else size)], size, first=1)
 
 
 def cell_of(text: str | None, option: str, where: GridMap, usual: tuple[int, ...] | None) -> tuple[int, ...] | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``armwright export``: an arm's equations as source code, or the arm in another format."""
+"""``armwright export``: an arm's equations as code, the arm in another format, a controller, or a page."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from armwright.choices import ARTEFACTS
+from armwright.cli.export_loop import (
+    ArtefactOptions,
+    ChosenController,
+    LoopExport,
+    SimulatedArm,
+    chosen_loop,
+    write_loop,
+)
+from armwright.cli.export_page import PAGE, PageOptions, write_arm_page
 from armwright.cli.failures import fail
 from armwright.cli.option_groups import ArmReading, grouped
 from armwright.cli.option_words import Json, RobotName, out_option
@@ -43,7 +53,15 @@ PLANAR = "planar:"
 def export(
     *,
     robot: RobotName,
-    to: Annotated[str, typer.Option("--to", help=f"Code: {', '.join(CODE)}. Description: {', '.join(FORMATS)}.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help=f"Code: {', '.join(CODE)}. Description: {', '.join(FORMATS)}. "
+            f"A controller (--law) or an arm (--plant): {', '.join(ARTEFACTS)}. "
+            f"{PAGE}: one HTML file in which the arm lives and can be pulled.",
+        ),
+    ],
     what: Annotated[
         list[str] | None,
         typer.Option("--what", help=f"Which equations: {', '.join(EQUATIONS)}; several with commas. rnea if omitted."),
@@ -52,19 +70,36 @@ def export(
         Path | None,
         out_option("FILE.ext|FOLDER", "File, or a folder for a file per function; standard output if omitted."),
     ] = None,
+    page: PageOptions,
+    loop: LoopExport,
     reading: ArmReading,
     json: Json = False,
 ) -> None:
-    """Write an arm's equations as code, or the arm itself in another format.
+    """Write an arm's equations as code, the arm in another format, a controller, or a page in which the arm lives.
 
+    With --law: law, observer and detector with their memory, as files that run by themselves; --plant: the arm, too.
     planar:RR is the planar arm of the textbooks (R turns, P slides) with symbols m1, l1, lc1, I1, … and g as arguments.
     """
-    if to not in CODE + FORMATS:
-        fail(f"--to {to}: choose from {', '.join(CODE + FORMATS)}")
-    asked = [word for words in what or ["rnea"] for word in words.split(",") if word]
-    if not asked:
+    valid = tuple(dict.fromkeys((*CODE, *FORMATS, *ARTEFACTS, PAGE)))
+    if to not in valid:
+        fail(f"--to {to}: choose from {', '.join(valid)}")
+    if to == PAGE:
+        write_page(robot, what, page, loop, reading, out, json)
+        return
+    if loop.is_asked:
+        if to not in ARTEFACTS or what or robot.startswith(PLANAR):
+            fail(f"--to {to}: a controller or an arm is written as {', '.join(ARTEFACTS)}, without --what or symbols")
+        write_loop(chosen_loop(reading.load(robot), loop, page.world, page.q0), to, loop, out, json)
+        return
+    loop.refuse_all()
+    if to not in (*CODE, *FORMATS):
+        fail(f"--to {to}: say what, --law LAW or --plant")
+    if page != PageOptions():
+        fail(f"--world, --q0: go with --to {PAGE}, --law or --plant")
+    wanted = [word for words in what or ["rnea"] for word in words.split(",") if word]
+    if not wanted:
         fail(f"--what: choose from {', '.join((*EQUATIONS, *LETTERS))}")
-    if strange := [word for word in asked if word not in (*EQUATIONS, *LETTERS)]:
+    if strange := [word for word in wanted if word not in (*EQUATIONS, *LETTERS)]:
         fail(f"--what {strange[0]}: choose from {', '.join((*EQUATIONS, *LETTERS))}")
     if robot.startswith(PLANAR) and to in FORMATS:
         fail(f"--to {to}: {robot} has symbols, not numbers; choose from {', '.join(CODE)}")
@@ -74,7 +109,7 @@ def export(
         texts = {"": described(arm, to)}
         answer["robot"] = arm.name
     else:
-        texts = code(robot, to, asked, out, answer, lambda: reading.load(robot))
+        texts = code(robot, to, wanted, out, answer, lambda: reading.load(robot))
     folder = out if out is not None and "" not in texts else None
     for name, text in texts.items():
         place = out if folder is None else folder / name
@@ -90,6 +125,31 @@ def export(
         say_json(answer)
     elif out is None:
         say_source(texts[""])
+
+
+def write_page(
+    robot: str,
+    what: list[str] | None,
+    page: PageOptions,
+    loop: LoopExport,
+    reading: ArmReading,
+    out: Path | None,
+    json: bool,
+) -> None:
+    """Write a page: with a controller of the user's, or the usual one."""
+    if robot.startswith(PLANAR) or what:
+        fail(f"--to {PAGE}: an arm with numbers, without --what; {PLANAR}… has symbols")
+    loop.refuse(ArtefactOptions, "a controller that is no page")
+    loop.refuse(SimulatedArm, "--plant, which a page always has")
+    arm = reading.load(robot)
+    if loop.law is None:
+        loop.refuse(ChosenController, "--law")
+        write_arm_page(arm, None, (), page, out, json)
+        return
+    if loop.reference is not None:
+        fail(f"--reference: the arm of a {PAGE} goes where it is pulled")
+    chosen = chosen_loop(arm, loop, None, page.q0)
+    write_arm_page(arm, chosen.law, chosen.loop.monitors, page, out, json, (loop.frequency, loop.rate))
 
 
 def code(

@@ -11,21 +11,28 @@ import typer
 
 from armwright.cli import option_words
 from armwright.cli.failures import fail
+from armwright.cli.identify_kit import follow_friction, updated_arm, write_kit
+from armwright.cli.identify_wire import WireIdentifying
+from armwright.cli.log_options import LogReading, read_told
 from armwright.cli.option_groups import arm_command, grouped
 from armwright.cli.option_words import (
+    Implausible,
     Json,
     Open,
     Seed,
     duration_option,
+    load_options,
     out_option,
     payload_option,
     report_option,
     world_option,
 )
 from armwright.cli.output import say, say_json, show_page, table, tell
+from armwright.cli.wire_options import WireListening
 from armwright.files import write_file
 
 if TYPE_CHECKING:
+    from armwright.cli.option_groups import NamedArm
     from armwright.identify.current_log import Log
     from armwright.identify.drive_gains import Gains
     from armwright.identify.feeling import FeltLog
@@ -36,10 +43,6 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.types import Array
 
-Layout = Annotated[
-    str | None, typer.Option("--columns", metavar="LAYOUT", help="Built-in layout of the CSV files, such as ur10e.")
-]
-
 
 @dataclass(frozen=True)
 class ModelFiles:
@@ -47,7 +50,22 @@ class ModelFiles:
 
     out: Annotated[Path | None, out_option("FILE.json", "The model, for `armwright feel`.")] = None
     sheet: Annotated[Path | None, typer.Option(metavar="FILE.toml", help="The arm as a sheet.")] = None
-    report: Annotated[Path | None, report_option("FILE.md", "The whole report as Markdown.")] = None
+    report: Annotated[Path | None, report_option("FILE.html", "The whole report; FILE.md as text alone.")] = None
+    corrected: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.urdf|FILE.xml", help="ROBOT's own URDF or MJCF with what was identified."),
+    ] = None
+    update: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json", help="Follow this model's friction to new logs: --update FILE.json LOG…"),
+    ] = None
+    implausible: Implausible = "refuse"
+
+    @property
+    def needs_logs(self) -> bool:
+        """Return whether a file is wanted that is made of logs."""
+        paged = self.report is not None and self.report.suffix.lower() in (".html", ".htm")
+        return paged or self.corrected is not None or self.update is not None
 
 
 @dataclass(frozen=True)
@@ -64,6 +82,9 @@ class FitOptions:
     position: Annotated[
         bool, typer.Option("--position", help="Friction against the joint angles, as far as logs left out support it.")
     ] = False
+    validate: Annotated[bool, typer.Option("--validate", help="Leave one log out after another and judge on it.")] = (
+        False
+    )
     adapt: Annotated[
         list[Path] | None,
         typer.Option(metavar="LOG", help="Follow the friction of this log over time, without contact. Repeatable."),
@@ -89,43 +110,48 @@ class SearchOptions:
     seed: Seed = 0
 
 
-@arm_command()
+@arm_command(instead=updated_arm)
 def identify(
     *,
     arm: Robot,
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="CSV, Parquet, MCAP or NPZ files.")],
+    logs: Annotated[list[Path] | None, typer.Argument(metavar="LOG", help="CSV, Parquet, MCAP or NPZ files.")] = None,
     asked: FitOptions,
     wanted: ModelFiles,
-    validate: Annotated[
-        bool, typer.Option("--validate", help="Leave one log out after another and judge on it.")
-    ] = False,
-    columns: Layout = None,
+    there: WireIdentifying,
+    reading: LogReading,
+    named: NamedArm,
     json: Json = False,
 ) -> None:
-    """Identify an arm from logs of its joints and motor currents: base parameters, friction, gains, payloads."""
+    """Identify an arm: bodies, friction, gains, payloads from logs. With --wire a UR moves: not a safety function."""
+    if there.wire is not None:
+        _on_the_wire(arm, logs, asked, wanted, there, reading.given or wanted.needs_logs, json=json)
+        return
+    there.refuse("identify LOG")
+    if wanted.update is not None:
+        if asked != FitOptions():
+            fail("identify --update: --gains, --load, --position, --adapt, --validate go with a fit")
+        follow_friction(wanted.update, logs or [], wanted.out, wanted.sheet, reading, json=json)
+        return
+    if not logs:
+        fail("identify: name a LOG, or an arm with --wire HOST")
     from armwright.identify.external_torque import learn_bands, with_bands
-    from armwright.identify.fit_report import held_rows, markdown, summary
-    from armwright.identify.model_file import save_model
+    from armwright.identify.fit_report import held_rows, summary
     from armwright.identify.model_fit import fit
     from armwright.identify.validation import validate as leave_out
 
-    read = [read_told(path, columns) for path in logs]
+    read = [read_told(path, reading, arm) for path in logs]
     carried = _loads(read, logs, asked.load or [])
-    how = _gains(asked.gains)
+    how = _gains(asked.gains, read)
     model = fit(read, arm, gains=how, payloads=carried)
     if asked.position:
         from armwright.identify.position_selection import fit_position_friction
 
         model = fit_position_friction(model, read, payloads=_on_tool(model, read, carried))
     model = with_bands(model, learn_bands(model, read, payloads=_on_tool(model, read, carried)))
-    held: tuple[Held, ...] = leave_out(read, arm, gains=how, payloads=carried) if validate else ()
-    if wanted.out is not None:
-        save_model(model, wanted.out)
-    if wanted.sheet is not None:
-        write_file(wanted.sheet, model.robot.to_sheet())
-    if wanted.report is not None:
-        write_file(wanted.report, markdown(model, held))
-    followed = _followed(model, read, [read_told(path, columns) for path in asked.adapt or []])
+    held: tuple[Held, ...] = leave_out(read, arm, gains=how, payloads=carried) if asked.validate else ()
+    _write_model(model, wanted, held)
+    write_kit(model, read, wanted.report, wanted.corrected, named.word, _on_tool(model, read, carried), held)
+    followed = _followed(model, read, [read_told(path, reading, arm) for path in asked.adapt or []])
     if json:
         left = [{"log": h.log, "error": h.error, "controller": h.controller, "floor": h.floor} for h in held]
         say_json(summary(model) | {"left_out": left, "adapted": [seen.as_plain() for seen in followed]})
@@ -137,6 +163,51 @@ def identify(
     if held:
         names = [joint.name for joint in arm.joints]
         table("left out, error in % of the current", ["log", "", *names], held_rows(held), left=2)
+
+
+def _write_model(model: Identified, wanted: ModelFiles, held: tuple[Held, ...] = ()) -> None:
+    """Write the files that are wanted of a model."""
+    from armwright.identify.fit_report import markdown
+    from armwright.identify.model_file import save_model
+
+    if wanted.out is not None:
+        save_model(model, wanted.out, **load_options(wanted.implausible, None, None))
+    if wanted.sheet is not None:
+        write_file(wanted.sheet, model.robot.to_sheet())
+    if wanted.report is not None and wanted.report.suffix.lower() not in (".html", ".htm"):
+        write_file(wanted.report, markdown(model, held))
+
+
+def _on_the_wire(
+    arm: Robot,
+    logs: list[Path] | None,
+    asked: FitOptions,
+    wanted: ModelFiles,
+    there: WireIdentifying,
+    judged: bool,
+    *,
+    json: bool,
+) -> None:
+    """Identify an arm that is moved, instead of logs."""
+    from armwright.cli.identify_wire import identify_there
+    from armwright.identify.fit_report import summary
+
+    if logs or judged or asked != FitOptions():
+        fail(
+            "identify --wire: LOG, --columns, --gains, --load, --position, --adapt, --validate, --update, "
+            "--corrected and a page (.html) go with logs"
+        )
+    found = identify_there(arm, there, wanted.out)
+    if found is None:
+        return
+    model, how = found
+    _write_model(model, wanted)
+    if json:
+        say_json(summary(model) | {"outcome": how.outcome, "rides": how.rides, "rehearsals": how.rehearsals})
+        return
+    _print_model(model)
+    if wanted.out is not None:
+        say(f"wrote {wanted.out}: `armwright feel --wire`, `studio --wire`, `run collision --wire` ask for it")
 
 
 def _followed(model: Identified, training: list[Log], logs: list[Log]) -> list[FrictionOverTime]:
@@ -154,32 +225,24 @@ def _followed(model: Identified, training: list[Log], logs: list[Log]) -> list[F
 
 
 def _print_model(model: Identified) -> None:
-    from armwright.identify.fit_report import joint_rows
-    from armwright.identify.gear_friction import TERMS
+    from armwright.identify.fit_report import joint_head, joint_rows, told_condition
     from armwright.identify.position_friction import position_rows
 
-    table(f"{model.robot.name}, two deviations", ["joint", "gain N m/A", *TERMS, "residual A"], joint_rows(model))
+    table(f"{model.robot.name}, two deviations", joint_head(model), joint_rows(model))
     for p in model.payloads:
         say(f" {p.mass.cell} kg at {', '.join(e.cell for e in p.com)} m of the tool's link", lead=f"{p.log}:")
     if model.position is not None and model.position.terms:
         names = [joint.name for joint in model.robot.joints]
         head = ["joint", "kind", "cycles a turn", "amplitude N m", "gain on logs left out, %"]
         table("friction against position", head, position_rows(model.position, names), left=2)
-    say(f"{len(model.base)} base parameters, condition {model.condition:.0f}; --report lists them")
+    say(
+        f"{len(model.base)} base parameters, condition {told_condition(model)}; --report lists them; that bodies "
+        f"exist and friction dissipates costs {model.misfit:.1%} of the residual's sum of squares"
+    )
     if model.undetermined:
         say(", ".join(model.undetermined), lead="undetermined: ")
     for text in model.remarks:
         tell(f"armwright: {text}")
-
-
-def read_told(path: Path, columns: str | None) -> Log:
-    """Read a log and tell what was dropped."""
-    from armwright.identify.log_reader import read_log
-
-    log = read_log(path, columns)
-    for dropped in log.dropped:
-        tell(f"armwright: {path}: dropped {dropped}")
-    return log
 
 
 def _on_tool(
@@ -211,9 +274,21 @@ def _loads(logs: list[Log], paths: list[Path], words: list[str]) -> list[Load | 
     return out
 
 
-def _gains(word: str) -> Gains:
+def _gains(word: str, logs: list[Log]) -> Gains:
+    """Return the gains that the words ask for; logs of torques have gains of 1."""
     from armwright.identify.drive_gains import Free, FromTargets, Known
 
+    kinds = {log.kind for log in logs}
+    if word == "targets" and "effort" in kinds:
+        name = next(log.name for log in logs if log.kind == "effort")
+        fail(
+            f"{name}: its efforts may be torques, as of a Panda or TIAGo, or motor currents, as of a UR: "
+            "say --effort torque or --effort current"
+        )
+    if word == "targets" and "torque" in kinds:
+        if kinds != {"torque"}:
+            fail("some logs hold currents, others torques: fit them apart, or say --gains K1,K2,…")
+        return Known([1.0] * logs[0].n)
     if word == "targets":
         return FromTargets()
     if word == "free":
@@ -227,10 +302,11 @@ def _gains(word: str) -> Gains:
 @grouped
 def feel(
     *,
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="CSV, Parquet, MCAP or NPZ file.")],
+    log: Annotated[Path | None, typer.Argument(metavar="[LOG]", help="CSV, Parquet, MCAP or NPZ file.")] = None,
     model: Annotated[
         Path, typer.Option("--model", metavar="FILE", help="Model that `armwright identify --out` wrote.")
     ],
+    live: WireListening,
     payload: Annotated[
         str | None,
         payload_option(
@@ -238,18 +314,34 @@ def feel(
         ),
     ] = None,
     wanted: FeltFiles,
-    columns: Layout = None,
+    implausible: Implausible = "refuse",
+    reading: LogReading,
     json: Json = False,
 ) -> None:
-    """Feel the contacts in a log: when (from its first stamp on), which link, which force."""
+    """Feel the contacts in a log, or on a robot: when (from the first stamp on), which link, which force.
+
+    With --wire a UR is listened to over RTDE until Ctrl-C. Not a safety function: nothing is sent, nothing stopped.
+    """
     from armwright.identify.feeling import feel as feel_log
+    from armwright.identify.felt_contacts import link_told
     from armwright.identify.model_file import load_model
 
     plot, report, browse = wanted.plot, wanted.report, wanted.browse
+    if live.wire is not None:
+        from armwright.cli.feel_wire import feel_wire
+
+        if log is not None or plot is not None or report is not None or browse or reading.given:
+            fail("feel --wire: a robot is no log; LOG, --columns, --plot, --report, --open go with a recording")
+        feel_wire(load_model(model, **load_options(implausible, None, None)), live, payload, json=json)
+        return
+    if log is None:
+        fail("feel: name a LOG, or a robot with --wire HOST")
+    live.refuse("feel LOG")
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         fail(f"{report}: expected a name that ends in .html")
-    known, read = load_model(model), read_told(log, columns)
-    carried = None if payload is None else carried_payload(known, read, payload, columns)
+    known = load_model(model, **load_options(implausible, None, None))
+    read = read_told(log, reading, known.robot)
+    carried = None if payload is None else carried_payload(known, read, payload, reading)
     felt = feel_log(known, read, payload=carried)
     if plot is not None:
         from armwright.identify.fit_report import timeline
@@ -266,16 +358,18 @@ def feel(
         return
     start = felt.ticks.t[0]
     rows = [
-        [f"{c.start - start:.2f}", f"{c.end - start:.2f}", c.joint, c.link or "–", c.level, _force(c)]
+        [f"{c.start - start:.2f}", f"{c.end - start:.2f}", c.joint, link_told(c), c.level, _force(c)]
         for c in felt.contacts
     ]
     title = f"{log.name}: {len(felt.contacts)} contacts in {60.0 * felt.minutes:.1f} s"
     table(title, ["from s", "to s", "joint", "link", "level", "force N"], rows, left=4)
+    if carried is None and (longest := max((c.end - c.start for c in felt.contacts), default=0.0)) > LONGEST_TOUCH:
+        tell(f"armwright: {longest:.0f} s of contact look like a load that the model lacks: --payload log weighs it")
     if report is not None or browse:
         show_page(report, opened=browse)
 
 
-def carried_payload(model: Identified, log: Log, word: str, columns: str | None) -> Array:
+def carried_payload(model: Identified, log: Log, word: str, reading: LogReading) -> Array:
     """Parameters (10,) of the payload that the option names."""
     from armwright.identify.external_torque import point_mass
     from armwright.identify.payloads import payload
@@ -283,10 +377,14 @@ def carried_payload(model: Identified, log: Log, word: str, columns: str | None)
     try:
         float(word.partition("@")[0])
     except ValueError:
-        found = payload(model, log if word == "log" else read_told(Path(word), columns))
+        found = payload(model, log if word == "log" else read_told(Path(word), reading, model.robot))
         tell(f"armwright: payload of {found.mass.cell} kg, weighed in {found.log}")
         return found.parameters
     return point_mass(model, *option_words.payload(word))
+
+
+LONGEST_TOUCH = 10.0
+"""[s] A longer contact is rather a load."""
 
 
 def _force(contact: FoundContact) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from armwright.cli.failures import fail, guarded
+from armwright.cli.lab_functions import functions
 from armwright.cli.lab_serve import FtHttpPort, UntilCtrlC, check_host, serve, until_told
 from armwright.cli.option_groups import ArmReading, grouped
 from armwright.cli.option_words import Host, Json, address, address_option, out_option, robot_option
@@ -158,6 +159,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(example)
 app.command()(serve)
+app.command()(functions)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from armwright.errors import InputError
 if TYPE_CHECKING:
     from armwright.lab.flange_sensing import DeviceClock
     from armwright.lab.force_sensors import ForceSensor
+    from armwright.lab.foxglove_feed import FoxgloveFeed
     from armwright.lab.stand import Stand
     from armwright.robot.model import Robot
     from armwright.world.world import World
@@ -125,6 +126,9 @@ class ServeOptions:
     hand: Annotated[
         bool, typer.Option("--hand", help="Push as lines of standard input say: begin seconds fx fy fz; end with it.")
     ] = False
+    foxglove: Annotated[
+        int | None, typer.Option(metavar="PORT", help="Show the arm live in Foxglove, at ws://HOST:PORT.", min=0)
+    ] = None
     seed: Seed = 0
     duration: UntilCtrlC = None
 
@@ -144,31 +148,33 @@ def serve(
 ) -> None:
     """Serve a UR controller: RTDE 30004, scripts 30001–30003, 30020, dashboard 29999; loopback unless --host."""
     from armwright.lab.flange_sensing import DeviceClock
-    from armwright.lab.lab_clock import live_beside_clock
+    from armwright.lab.lab_clock import live_beside_clock, without_collections
     from armwright.lab.stand import PORTS, Faults, Stand, truth_of
 
     if controller.series not in ("cb3", "e", "arm"):
         fail(f"--series {controller.series}: must be cb3, e or arm")
     check_host(host)
     FORCE_SENSORS.check(sensors.ft_sensor, lambda valid: InputError(f"--ft-sensor {sensors.ft_sensor}: valid: {valid}"))
-    arm = reading.load(robot)
-    stand = Stand(
-        _turned(arm, controller.mount),
-        host=host,
-        **controller.stand_options(arm),
-        faults=Faults(segment=faults.segment, skip=faults.skip, stall=faults.stall),
-        fifo=how.fifo,
-        ports=dict.fromkeys(PORTS, 0) if how.free_ports else None,
-        pace=how.pace,
-        current_noise=sensors.current_noise,
-        seed=how.seed,
-    )
+    with without_collections():  # a start makes many objects that stay
+        arm = reading.load(robot)
+        stand = Stand(
+            _turned(arm, controller.mount),
+            host=host,
+            **controller.stand_options(arm),
+            faults=Faults(segment=faults.segment, skip=faults.skip, stall=faults.stall),
+            fifo=how.fifo,
+            ports=dict.fromkeys(PORTS, 0) if how.free_ports else None,
+            pace=how.pace,
+            current_noise=sensors.current_noise,
+            seed=how.seed,
+        )
     clock = DeviceClock(sensors.clock_offset, sensors.clock_drift)
     gone = threading.Event()
     try:
         sensor, unit = _flange_sensors(stand, clock, sensors, how)
         if how.hand:
             _follow_hand(stand, gone)
+        shown = _foxglove(stand, controller.world, host, how.foxglove)
         stand.start()
         live_beside_clock(fifo=how.fifo)
         ready: dict[str, Any] = {"host": host, "ports": stand.ports, "truth": truth_of(stand, clock)}
@@ -176,12 +182,16 @@ def serve(
             ready["ft"] = {"rdt": sensor.rdt_port, "http": sensor.http_port}
         if unit is not None:
             ready["imu"] = unit.path
+        if shown is not None:
+            ready["foxglove"] = shown.port
         if json:
             say_json_line({"ready": ready})
         else:
             say(f"ready: {robot} at {host}, " + ", ".join(f"{name} {port}" for name, port in stand.ports.items()))
             if unit is not None:
                 say(f"inertial unit at {unit.path}")
+            if shown is not None:
+                say(f"Foxglove: open connection ws://{host}:{shown.port}")
         until_told(how.duration, lambda: stand.clock.running and not gone.is_set())
     finally:
         stand.close()
@@ -214,6 +224,17 @@ def check_host(host: str) -> None:
     """Warn about addresses that others can reach."""
     if not host.startswith("127.") and host != "localhost":
         tell(f"warning: {host} can be reached from other machines; there is no password, and clients move the arm")
+
+
+def _foxglove(stand: Stand, world: str | None, host: str, port: int | None) -> FoxgloveFeed | None:
+    """Show the stand in Foxglove until it closes, if a port is given."""
+    if port is None:
+        return None
+    from armwright.lab.foxglove_feed import FoxgloveFeed
+
+    feed = FoxgloveFeed(stand, _world(world), host, port)
+    stand.closers.append(feed.close)
+    return feed
 
 
 def _follow_hand(stand: Stand, gone: threading.Event) -> None:

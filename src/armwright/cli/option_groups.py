@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
 
 Command = Callable[..., None]
-UNREAD = {"Robot": object}
+UNREAD = {"Robot": object, "NamedArm": object}
 """What commands name only for the type checker: importing it would slow every command down."""
 
 
@@ -39,6 +39,13 @@ class ArmReading:
     def load(self, robot: str) -> Robot:
         """Load an arm by name or file."""
         return load_arm(robot, self.implausible, self.base, self.tip)
+
+
+@dataclass(frozen=True)
+class NamedArm:
+    """How an arm was named on the command line: the word in ROBOT's place."""
+
+    word: str
 
 
 def grouped(command: Command) -> Command:
@@ -62,14 +69,21 @@ def grouped(command: Command) -> Command:
     return _with_signature(command, call, flat)
 
 
-def arm_command(robot: Any = RobotName, default: Any = inspect.Parameter.empty) -> Callable[[Command], Command]:
+def arm_command(
+    robot: Any = RobotName,
+    default: Any = inspect.Parameter.empty,
+    instead: Callable[[dict[str, Any]], Robot | None] | None = None,
+) -> Callable[[Command], Command]:
     """Return a decorator that hands a command its ``arm``, loaded from the words of the command line.
 
-    The command's other parameters may be groups (`grouped`).
+    The command's other parameters may be groups (`grouped`). One called ``named`` is told how the arm
+    was named (`NamedArm`), one called ``implausible`` that option, too.
 
     Args:
         robot: the word that names the arm: an argument, or the option ``--robot``.
         default: of that word; it has to be given if omitted.
+        instead: is asked first, with all words of the command, which it may change; the arm that it returns, if any, is
+            taken in place of the named one.
     """
 
     def decorate(command: Command) -> Command:
@@ -77,13 +91,20 @@ def arm_command(robot: Any = RobotName, default: Any = inspect.Parameter.empty) 
         name = inspect.Parameter("robot", inspect.Parameter.KEYWORD_ONLY, annotation=robot, default=default)
         reading = group_parameters(ArmReading)
         flat: list[inspect.Parameter] = []
-        for parameter in inspect.signature(inner).parameters.values():
+        wanted = inspect.signature(inner).parameters
+        for parameter in wanted.values():
+            if parameter.name in ("implausible", "named"):
+                continue
             flat += reading if parameter.name == "json" else []  # --json stands last in every help
             flat.append(name if parameter.name == "arm" else parameter)
 
         def call(**words: Any) -> None:
             how = ArmReading(**{member.name: words.pop(member.name) for member in reading})
-            inner(arm=how.load(words.pop("robot")), **words)
+            other = None if instead is None else instead(words)
+            word = words.pop("robot")
+            known = {"implausible": how.implausible, "named": NamedArm(word)}
+            told = {key: value for key, value in known.items() if key in wanted}
+            inner(arm=how.load(word) if other is None else other, **told, **words)
 
         return _with_signature(command, call, flat)
 

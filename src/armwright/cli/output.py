@@ -167,20 +167,39 @@ def tell(text: str) -> None:
         typer.echo(safe(text), err=True)
 
 
+LEAST_TEXT = 14  # characters that a column of texts keeps beside many numbers
+COLUMN_ROOM = 3  # characters between two columns, at most
+
+
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, left: int = 1) -> None:
     """Print a table; the first `left` columns are texts, the others are right-aligned numbers."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
+    cells = [[safe(cell if isinstance(cell, str) else number(cell)) for cell in row] for row in rows]
     grid = Table(title=Text(safe(title)), box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    needed = 0
     for index, column in enumerate(columns):
-        text = index < left
-        grid.add_column(Text(safe(column)), justify="left" if text else "right", no_wrap=not text, overflow="fold")
-    for row in rows:
-        grid.add_row(*(Text(safe(cell if isinstance(cell, str) else number(cell))) for cell in row))
+        text, longest = (
+            index < left,
+            max(len(cell) for cell in (column, *(row[index] for row in cells if index < len(row)))),
+        )
+        least = min(longest, LEAST_TEXT) if text else longest
+        needed += least + COLUMN_ROOM
+        grid.add_column(
+            Text(safe(column)),
+            justify="left" if text else "right",
+            no_wrap=not text,
+            overflow="fold",
+            min_width=least if text else None,
+        )
+    for row in cells:
+        grid.add_row(*(Text(cell) for cell in row))
+    out = console()
+    out.width = max(out.width, needed)  # numbers are never cut, and names do not vanish beside them
     with writing():
-        console().print(grid)
+        out.print(grid)
 
 
 def number(value: float | str | None) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from armwright.cli.output import say
@@ -12,9 +12,11 @@ from armwright.errors import ArmwrightError
 
 if TYPE_CHECKING:
     from armwright.programs import Program
+    from armwright.programs.reading import ProgramReading
     from armwright.robot.model import Robot
 
 MOST_READ = 400_000  # characters of a program that is read again
+MOST_TESTS = 16  # that are decided otherwise, to see what they lead to
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,12 @@ HINTS = (
         "tools and frames that no file has are the flange and the base",
         ("rapid", "krl", "g-code"),
     ),
+    Hint(
+        "--config factory",
+        lambda arm: {"config": "factory"},
+        "speeds and corners that $config.dat would have are as shipped",
+        ("krl",),
+    ),
     Hint("--lock-external", lambda arm: {"lock_external": True}, "external axes carry no arm", ("krl", "g-code")),
     Hint(
         "--start home",
@@ -69,7 +77,11 @@ def reading_hint(program: Program, read: Callable[..., Program], told: dict[str,
         arm: whose program it is.
     """
     reading = program.reading
-    if reading is None or not reading.gaps or len(program.text) > MOST_READ:
+    if reading is None or len(program.text) > MOST_READ:
+        return ()
+    if not reading.reached and reading.undecided:
+        return (_other_branch(reading, read, told),)
+    if not reading.gaps:
         return ()
     used = {hint: more for hint in HINTS if (more := _adds(hint, program.language, told, arm))}
     most = _known(read, told, used.values())
@@ -85,6 +97,23 @@ def reading_hint(program: Program, read: Callable[..., Program], told: dict[str,
     framed = any(hint.option == "--assume-frames" for hint in used)
     also = f"; {FILES[program.language]}" if framed and program.language in FILES else ""
     return (f"{head}; {most} would be with {options} ({means}){also}.",)
+
+
+def _other_branch(reading: ProgramReading, read: Callable[..., Program], told: dict[str, Any]) -> str:
+    """Return which test, decided otherwise, would lead to the most moves of a program that reaches none."""
+    best, words = 0, ""
+    for one in reading.undecided[::-1][:MOST_TESTS]:  # the program's own come behind those of what it begins with
+        for way in range(len(one.ways)):
+            if way != one.taken:
+                known = _known(read, told, [{"choose": {**(told.get("choose") or {}), one.key: way}}])
+                if known > best:
+                    best, words = known, replace(one, taken=way).words
+    count = len(reading.undecided)
+    many = "" if count == 1 else "s"
+    head = f"no move is reached: {count} test{many} or choice{many} that nothing decides"
+    if not best:
+        return f"{head}; --branches all tries each of them, --input says what is."
+    return f"{head}; {best} moves would be with {words}; --branches all tries each of them, --input says what is."
 
 
 def _adds(hint: Hint, language: str, told: dict[str, Any], arm: Robot) -> dict[str, Any]:

@@ -48,7 +48,9 @@ class ReadingOptions:
     branches: Annotated[
         str, typer.Option(metavar="ONE|ALL", help="all: every branch that the text does not decide, one at a time.")
     ] = "one"
-    config: Annotated[Path | None, typer.Option("--config", metavar="FILE", help="KRL's $config.dat.")] = None
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="KRL's $config.dat, or the word factory.")
+    ] = None
     assume_frames: Annotated[
         bool, typer.Option("--assume-frames", help="Tools and frames that no file has: flange and base.")
     ] = False
@@ -174,7 +176,8 @@ def say_nothing_moves(program: Program) -> None:
     """Say what a file has that moves nowhere."""
     reading = program.reading
     assert reading is not None
-    routines = f"; its routines: {', '.join(reading.routines)}" if reading.routines else ""
+    names, more = reading.routines[:MOST_SHOWN], len(reading.routines) - MOST_SHOWN
+    routines = f"; its routines: {', '.join(names)}{f' and {more} more' if more > 0 else ''}" if names else ""
     say(f"{program.name or program.file}: {reading.words} are known{routines}")
     for note in program.notes[:MOST_SHOWN]:
         say_note(note)

@@ -35,6 +35,7 @@ from armwright.cli.output import tell as remark
 from armwright.cli.program_command import program
 from armwright.cli.run_detection import detection
 from armwright.cli.run_worlds import worlds
+from armwright.cli.wire_driving import WireDriving
 from armwright.cli.written_files import unfinished
 from armwright.errors import NotSupportedError
 
@@ -98,7 +99,7 @@ class PublishedOptions:
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class RunOptions(PublishedOptions):
     """When a run is given up, what is random in it, what it writes."""
 
     duration: Annotated[float, duration_option("After which the run is given up.")] = 120.0
@@ -118,12 +119,12 @@ def collision(
     robot: Annotated[str | None, robot_option("ur5 by default.")] = None,
     asked: TaskOptions,
     touch: TouchOptions,
-    document: PublishedOptions,
     options: RunOptions,
+    driving: WireDriving,
     reading: ArmReading,
     json: Json = False,
 ) -> None:
-    """Send an arm through an unknown world: every bump becomes map, and it arrives anyway."""
+    """Send an arm through an unknown world: every bump becomes map. With --wire a real arm: not a safety function."""
     from armwright.detection.study_contacts import ur5_sensors
     from armwright.exploration.exploration import explore
     from armwright.exploration.explore_options import Budget, ControlLoop, Sensing
@@ -134,13 +135,17 @@ def collision(
         fail(f"{out}: not a folder")
     if touch.sensors not in (None, "ur5"):
         fail(f"--sensors {touch.sensors}: choose from ur5")
-    if not document.published and (document.trigger, document.table) != ("edge", "spline"):
+    if not options.published and (options.trigger, options.table) != ("edge", "spline"):
         fail("--trigger and --table belong to document 000 as published: add --published")
-    name = robot or ("ur5-ragazzon-published" if document.published else "ur5")
+    if driving.wire is not None:
+        _on_the_wire(world, robot, asked, touch, options, driving, json)
+        return
+    driving.refuse("run collision")
+    name = robot or ("ur5-ragazzon-published" if options.published else "ur5")
     arm, place = reading.load(name), find_world(world)
     how: dict[str, Any] = {"reaction": touch.reaction.replace("-", " "), "planner": asked.planner}
-    if document.published:
-        how |= _as_published(arm, asked, document, how["reaction"])
+    if options.published:
+        how |= _as_published(arm, asked, options, how["reaction"])
     else:
         how["task"] = task_of(arm, place, asked)
     how |= {
@@ -167,8 +172,58 @@ def collision(
             out.mkdir(parents=True, exist_ok=True)
             remark(f"wrote {recording.save(unfinished(out / 'recording.npz'))}: what was recorded until the error")
         raise
-    took = time.perf_counter() - began
-    files = _write(run, out, options.film, json) if out is not None else []
+    _tell_all(run, time.perf_counter() - began, options, json)
+
+
+def _on_the_wire(
+    world: str,
+    robot: str | None,
+    asked: TaskOptions,
+    touch: TouchOptions,
+    options: RunOptions,
+    driving: WireDriving,
+    json: bool,
+) -> None:
+    """Explore with an arm on the wire; of a world only map and task are taken."""
+    from armwright.cli.collision_wire import explore_there, wire_job_of
+    from armwright.exploration.explore_on import check_fits
+    from armwright.exploration.explore_options import Budget
+    from armwright.exploration.surroundings import find_world
+    from armwright.live.wire_ride import WireRide
+
+    if touch.observer is not None:
+        check_fits(WireRide, observer=touch.observer)  # type: ignore[arg-type]  # it asks whether it presses
+    refused = (
+        ("--robot", robot),
+        ("--observer", None if touch.observer == "momentum" else touch.observer),
+        ("--detector", touch.detector),
+        ("--sensors", touch.sensors),
+        ("--law-ignores-payload", touch.law_ignores_payload),
+        ("--published", options.published),
+    )
+    for word, given in refused:
+        if given:
+            fail(f"{word} does not go with --wire: the arm is that of --model, and feels by its motor currents")
+
+    began = time.perf_counter()
+    job = wire_job_of(
+        asked,
+        driving,
+        find_world(world),
+        reaction=touch.reaction.replace("-", " "),  # type: ignore[arg-type]  # it is checked there
+        budget=Budget(options.duration, options.contacts),
+        payload=touch.payload,
+        seed=options.seed,
+    )
+    title = f"{job.identified.robot.name} at {job.address.host}"
+    run = explore_there(job, driving, options.out, browse=options.browse, bar=lambda: _bar(title, json))
+    if run is not None:
+        _tell_all(run, time.perf_counter() - began, options, json)
+
+
+def _tell_all(run: Exploration, took: float, options: RunOptions, json: bool) -> None:
+    """Write and print what came of a run; end with the exit code that says so."""
+    files = _write(run, options.out, options.film, json) if options.out is not None else []
     ending = None
     if run.outcome == "interrupted":
         ending = CommandError(f"interrupted {run.message}", INTERRUPTED, kind="Interrupted", answered=json)
@@ -209,7 +264,7 @@ def collision(
         raise typer.Exit(NEGATIVE)
 
 
-def _as_published(arm: Robot, asked: TaskOptions, document: PublishedOptions, reaction: str) -> dict[str, Any]:
+def _as_published(arm: Robot, asked: TaskOptions, options: PublishedOptions, reaction: str) -> dict[str, Any]:
     """Return task and rules of document 000, with other cells or another map where they are asked for."""
     from armwright.studies.doc000_collision.rules import Published, task_of
     from armwright.world.world_catalogue import load_world
@@ -222,7 +277,7 @@ def _as_published(arm: Robot, asked: TaskOptions, document: PublishedOptions, re
     where = grid_of(asked.grid or "patch", load_world("layout-a").tool_task)
     start, goal = cell_of(asked.start, "--start", where, task.start), cell_of(asked.goal, "--goal", where, task.goal)
     task = replace(task, where=where, start=start, goal=goal)
-    return {"task": task, "reaction": Published(document.trigger, document.table, reaction=reaction)}  # type: ignore[arg-type]
+    return {"task": task, "reaction": Published(options.trigger, options.table, reaction=reaction)}  # type: ignore[arg-type]
 
 
 app.command()(worlds)
@@ -289,8 +344,8 @@ def print_summary(run: Exploration, took: float) -> None:
                 f"{c.time:.3f}",
                 delay,
                 f"{np.linalg.norm(c.felt):.1f}",
-                f"{np.linalg.norm(c.true):.1f}",
-                f"{c.link} – {c.shape}" if c.link else "nothing",
+                f"{np.linalg.norm(c.true):.1f}" if np.isfinite(c.true).all() else "–",
+                c.touched,
             ]
         )
     robot, world, observer, planner, reaction = (
@@ -300,6 +355,12 @@ def print_summary(run: Exploration, took: float) -> None:
     print_table(title, ["contact", "place", "alarm [s]", "delay [ms]", "felt [N]", "true [N]", "touched"], rows, left=2)
     m = run.metrics()
     say(sentence(run))
+    if not run.truth_known:
+        say(
+            f"{m['simulated_s']:.1f} s by the arm's clock · {m['cells_felt']} cells marked · largest felt force "
+            f"{m['largest_felt_n']:.1f} N, a lower bound · tool path {m['tool_path_m']:.2f} m"
+        )
+        return
     say(
         f"{m['simulated_s']:.1f} s simulated in {took:.3g} s, compiling included · {m['cells_felt']} cells marked · "
         f"largest force {m['largest_force_n']:.1f} N · impulse {m['impulse_ns']:.3g} N s · "

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from armwright.cli import option_words
-from armwright.cli.identify import Layout, carried_payload, read_told
+from armwright.cli.identify import carried_payload
+from armwright.cli.log_options import LogReading, read_told
 from armwright.cli.option_groups import grouped
 from armwright.cli.option_words import Json, Seed, joints_option, out_option, payload_option, report_option
 from armwright.cli.output import say, say_json, table
@@ -53,7 +54,7 @@ def sense(
         payload_option("What the tool carries; weighed in the first log (log), or in the FILE.", "log", "FILE"),
     ] = None,
     wanted: SenseFiles,
-    columns: Layout = None,
+    reading: LogReading,
     json: Json = False,
 ) -> None:
     """Tell the smallest force that can be told from the currents: standing, turning, at several speeds."""
@@ -69,7 +70,8 @@ def sense(
         torque_rows,
     )
 
-    known, read = load_model(model), [read_told(path, columns) for path in logs]
+    known = load_model(model)
+    read = [read_told(path, reading, known.robot) for path in logs]
     study = force_observability(
         known,
         read,
@@ -77,7 +79,7 @@ def sense(
         false_alarms=asked.alarm_share,
         power=asked.power,
         window=asked.window,
-        payload=None if payload is None else carried_payload(known, read[0], payload, columns),
+        payload=None if payload is None else carried_payload(known, read[0], payload, reading),
         seed=asked.seed,
     )
     if wanted.out is not None:

@@ -89,7 +89,6 @@ class PlantOptions:
     motors: Annotated[bool, typer.Option("--motors", help="Torque and speed limits of the arm's motors act.")] = False
     limits: Annotated[str, typer.Option(help="At joint limits: record, clamp or stop.")] = "record"
     noise: Annotated[str | None, typer.Option(metavar="RAD,RAD/S", help="Of the encoders, standard deviation.")] = None
-    seed: Seed = 0
 
 
 @dataclass(frozen=True)
@@ -100,6 +99,7 @@ class StepOptions:
     substeps: Annotated[int, typer.Option(help="Integrator steps per tick.")] = 1
     check_step: Annotated[bool, typer.Option("--check/--no-check", help="Refuse steps that cannot be stable.")] = True
     every: Annotated[int, typer.Option(help="Record every so many ticks.")] = 1
+    seed: Seed = 0
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def simulate(
     from armwright.simulation import simulate as run
 
     _check_files(wanted)
-    loaded, model = _loaded(arm, plant)
+    loaded, model = loaded_arms(arm, plant)
     follow = option_words.reference(motion.reference, arm)
     start = None if motion.q0 is None else option_words.configuration(motion.q0, arm, "--q0")
     at = _configuration_of(arm, follow, start)
@@ -144,15 +144,15 @@ def simulate(
         "integrator": steps.integrator,
         "continuous": control.continuous,
         "limits": plant.limits,
-        "seed": plant.seed,
+        "seed": steps.seed,
         "every": steps.every,
         "check_step": steps.check_step,
         "model": None if model is loaded else model,
-        "drive": _drive(arm) if plant.motors else None,
-        "sensors": _sensors(plant.noise),
+        "drive": motors_of(arm) if plant.motors else None,
+        "sensors": sensors_of(plant.noise),
         "wrench": wrench_of(met, loaded),
         "monitors": observers_of(met, chosen, model, at, control.rate),
-        "friction": _friction(arm, plant, at),
+        "friction": friction_by_name(arm, plant, at),
     }
     began, ending = time.perf_counter(), None
     stream = _stream_for(wanted.out)
@@ -195,7 +195,7 @@ def simulate(
         raise ending
 
 
-def _loaded(arm: Robot, plant: PlantOptions) -> tuple[Robot, Robot]:
+def loaded_arms(arm: Robot, plant: PlantOptions) -> tuple[Robot, Robot]:
     """Return the arm with its load, and the arm that the law knows."""
     if plant.payload is None:
         if plant.law_ignores_payload:
@@ -286,13 +286,14 @@ def _half_done(wanted: SimulationFiles, stream: Path | None) -> SimulationFiles:
     return replace(wanted, out=stream or out, animate=animate, report=report)
 
 
-def _drive(arm: Robot) -> Drive:
+def motors_of(arm: Robot) -> Drive:
+    """Return the torque and speed limits of the arm's motors."""
     from armwright.simulation import drive_of
 
     return drive_of(arm)
 
 
-def _friction(arm: Robot, plant: PlantOptions, at: Array) -> FrictionModel | None:
+def friction_by_name(arm: Robot, plant: PlantOptions, at: Array) -> FrictionModel | None:
     """Return the friction model by its name, with the arm's own values where none are given."""
     given = option_words.gains(plant.friction_value or [], "--friction-value")
     if plant.friction_model is None:
@@ -308,7 +309,8 @@ def _friction(arm: Robot, plant: PlantOptions, at: Array) -> FrictionModel | Non
     return friction_of(arm, plant.friction_model, at, **given)
 
 
-def _sensors(noise: str | None) -> JointSensors | None:
+def sensors_of(noise: str | None) -> JointSensors | None:
+    """Read ``--noise``: encoders with noise, or None."""
     if noise is None:
         return None
     from armwright.simulation import JointSensors

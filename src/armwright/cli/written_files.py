@@ -12,7 +12,7 @@ from armwright.cli.output import tell
 from armwright.errors import InputError
 from armwright.files import free_name
 
-WRITTEN = frozenset({"out", "report", "plot", "animate", "sheet", "csv", "draw"})
+WRITTEN = frozenset({"out", "report", "plot", "animate", "sheet", "csv", "draw", "corrected"})
 """Parameters of commands that name what is written; all others name what is read."""
 
 
