@@ -31,6 +31,8 @@ help:
 	@echo "make bench-campaigns  measure what campaigns cost, put it into their page"
 	@echo "make figures  put the figures of $(OUT)/bench.json into the documentation"
 	@echo "make vendor  bundle three.js and uPlot anew (needs Node); PIN=1 accepts other sums"
+	@echo "make trial-embedded  exported C on a Cortex-M7 and an A53 (qemu), FMUs for other machines; installs compilers and emulators"
+	@echo "make release VERSION=0.2.0 URL=https://…  version, changelog, tag, wheel, sdist, tried in fresh environments; DRY=1 keeps the checkout"
 	@echo "make docs   build the documentation into site/"
 	@echo "make clean  remove everything that was built"
 
@@ -44,8 +46,9 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml Makefile
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml Makefile
-	$(PIP) -e '.[dev,docs,plot,symbolic,check,log,time,plan,scale,studio,mesh,xacro,table]'
+	$(PIP) -e '.[dev,docs,film,symbolic,check,log,time,plan,scale,studio,mesh,xacro,table,learn]'
 	-$(PIP) -e '.[browser]'
+	-$(PIP) -e '.[fmi]'
 	-$(PIP) -e '.[lab-clients]'  # other people's programs; where one has no wheel, its tests say so and are skipped
 	@touch $@
 
@@ -54,6 +57,8 @@ $(VENV)/.peers: $(VENV)/.made pyproject.toml Makefile
 	-$(PIP) casadi
 	-$(PIP) roboticstoolbox-python
 	-$(PIP) pin-pink 'qpsolvers[quadprog]'
+	-$(PIP) crocoddyl
+	-$(PIP) -e '.[learn,jax]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.made pyproject.toml Makefile
@@ -109,8 +114,9 @@ bench-campaigns: $(VENV)/.dev
 	$(BIN)/armwright bench --parts campaigns --out "$(OUT)/campaigns.json"
 	$(BIN)/python -m armwright.bench.campaign_costs "$(OUT)/campaigns.json" docs/howto/campaigns.md
 
-figures:
-	PYTHONPATH=src $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m armwright.bench.bench_figures "$(OUT)/bench.json" README.md docs/speed.md
+figures: $(VENV)/.docs
+	$(BIN)/python -m armwright.bench.bench_figures "$(OUT)/bench.json" docs/speed.md
+	$(BIN)/python docs/make_pictures.py speed
 
 # verdicts, errata and figures of the documents' pages, from the studies themselves
 .PHONY: docs-studies
@@ -125,7 +131,29 @@ vendor:
 docs: $(VENV)/.docs
 	$(BIN)/python docs/make_reference.py
 	$(BIN)/python docs/make_choices.py
+	$(BIN)/python docs/make_urscript.py
 	$(BIN)/mkdocs build --quiet --strict --site-dir site
+	$(BIN)/armwright export ur5 --to page --q0 0.5,-1.45,1.75,-1.87,-1.57,0.3 -o site/arm.html
+
+$(VENV)/.release: $(VENV)/.made pyproject.toml Makefile
+	$(PIP) -e '.[release]'
+	@touch $@
+
+# cross compilers, emulators and checkers, then exported C on processors that it is meant for; minutes
+.PHONY: trial-embedded
+trial-embedded: $(VENV)/.dev
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q >/dev/null; \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends gcc clang valgrind cppcheck \
+	    gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+	    wine wine64 >/dev/null || echo "could not install all of it"; fi
+	-$(PIP) -e '.[export,fmi]'
+	$(BIN)/python tools/trial_embedded.py --folder "$(OUT)/embedded"
+	$(BIN)/python tools/trial_fmu.py --folder "$(OUT)/fmu"
+	$(BIN)/python tools/trial_page.py --folder "$(OUT)/page"
+
+.PHONY: release
+release: $(VENV)/.release
+	$(BIN)/python tools/release.py "$(VERSION)" --url "$(URL)" $(if $(DRY),--dry-run)
 
 clean:
 	rm -rf $(VENV) "$(OUT)" tools/vendor/node_modules site build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -26,6 +26,7 @@ ROOMS = [
     "simulation",
     "detection",
     "exploration",
+    "envs",
     "programs",
     "identify",
     "lab",
