@@ -8,8 +8,8 @@ OUT    ?= out
 BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null)
 PYTEST_FLAGS ?=
-# one more than cores: many tests wait, for clocks, sockets and a browser
-WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 1)
+# two more than cores: many tests wait, for clocks, sockets and a browser
+WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 2)
 
 ifeq ($(UV),)
 MAKE_VENV = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
