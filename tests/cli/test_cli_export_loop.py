@@ -161,7 +161,7 @@ def test_a_page_has_the_controller_that_is_asked_for(capsys, tmp_path):
         (("--to", "c", *WATCHED, "--thresholds", "1,2,3"), "expected 1 or 2 positive numbers"),
         (("--to", "c", *WATCHED, "--thresholds", "-1"), "expected 1 or 2 positive numbers"),
         (("--to", "c", *WATCHED[:4], "--detector", "norm", "--thresholds", "learned"), "norm has none per joint"),
-        (("--to", "c", *WATCHED, "--thresholds", "taught"), "--thresholds"),
+        (("--to", "c", *WATCHED, "--thresholds", "taught"), "(numbers or learned)"),
         (("--to", "c", *WATCHED, "--observer-gain", "speed=1"), "momentum has gain"),
         (("--to", "c", *WATCHED, "--observer-gain", "gain=-1"), "positive"),
         (("--to", "page", "--plant", "-o", "x.html"), "which a page always has"),

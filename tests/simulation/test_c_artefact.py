@@ -76,7 +76,7 @@ def test_c_is_the_strict_loop_to_the_last_bit_without_a_warning(what, float32, t
 def test_the_policy_of_an_optimal_motion_leaves_at_1_khz(tmp_path):
     start, goal = np.array([0.3, -0.4]), np.array([0.8, 0.1])
     motion = optimal_motion(aw.Loop.of(ARM, rate=50.0), start, goal, 0.6)
-    off = start + [0.04, -0.05]  # what the torques alone would not forgive
+    off = start + np.array([0.04, -0.05])  # what the torques alone would not forgive
     whole = aw.export([ARM, motion.trajectory, optimal_feedback(motion)], "tick", q0=off, name="made")
     assert whole.program.inputs == () and whole.program.period == 1e-3
     whole.write(tmp_path)

@@ -184,7 +184,7 @@ for label, outputs, keys in (
 
 
 def controller():
-    """Return computed torque with a momentum observer, a tick: (names, symbols) in, (tau, tau_ext, memory) out."""
+    """Return a tick of computed torque and momentum observer: `GIVEN` and memory in, (tau, tau_ext, memory) out."""
     given = [q, qd, *(cs.SX.sym(name, n) for name in GIVEN[2:])]
     memory = cs.SX.sym("memory", 2 * n + 1)  # estimate, what is carried to the next tick, whether one has been
     r, carry, started = memory[:n], memory[n : 2 * n], memory[2 * n]

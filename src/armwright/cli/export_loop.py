@@ -72,7 +72,7 @@ class ChosenController:
         str | None,
         typer.Option(
             metavar="A[,B,…]|learned",
-            help="Of the detector [N m], one or one per joint; learned in simulation. 2 and 1 % of the effort.",
+            help="Of the detector [N m], one or one per joint, or learned in simulation. 2 and 1 % of the effort.",
         ),
     ] = None
     reference: Annotated[str | None, typer.Option(help=f"What it follows by itself: {FORMS}. An input if omitted.")] = (
@@ -245,9 +245,11 @@ def _detector(control: ChosenController, law: Law, chain: list[Monitor], model: 
     a = np.asarray(unlearned(model))
     learns = control.thresholds == LEARNED
     if control.thresholds is not None and not learns:
-        a = np.array(numbers(control.thresholds, "--thresholds"))
+        a = np.array(numbers(control.thresholds, f"--thresholds (numbers or {LEARNED})"))
         if len(a) not in (1, n) or not (a > 0.0).all():
-            raise InputError(f"--thresholds {control.thresholds!r}: expected 1 or {n} positive numbers [N m]")
+            raise InputError(
+                f"--thresholds {control.thresholds!r}: expected 1 or {n} positive numbers [N m], or {LEARNED}"
+            )
         a = np.broadcast_to(a, (n,))
     if name == TWO_SPEED:
         rows = np.vstack([a, np.zeros((4, n))])
