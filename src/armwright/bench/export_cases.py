@@ -8,7 +8,7 @@ strictly, in machine code of this machine.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from armwright.contact.observers import momentum_observer
 from armwright.control import computed_torque
 from armwright.graph.loop import CompiledLoop
 from armwright.simulation.artefact import export
+
+if TYPE_CHECKING:
+    from armwright.types import Array
 
 REFERENCE = ("q_ref", "qd_ref", "qdd_ref")
 _ROWS = b"""\
@@ -89,7 +92,7 @@ def register(folder: Path, task: dict[str, Any]) -> None:
     native = CompiledLoop(whole.program.plan, strict=True)
     table = np.hstack([task[name] for name in REFERENCE])
 
-    def run(ticks: int = TICKS) -> Any:
+    def run(ticks: int = TICKS) -> Array:
         for name, value in whole.program.starts.items():
             native.set(name, value.ravel())
         native.run(ticks, shared=table[:ticks])

@@ -59,7 +59,7 @@ def python_loop(
     return np.concatenate([q, v])
 
 
-def made_task() -> dict[str, Array]:
+def made_task() -> dict[str, Any]:
     """Return the reference at every tick (T, 6), the start q0 (6,), and the state (12,) after a few ticks by floats."""
     from armwright.bench.prepare_arms import arm, forward
     from armwright.dynamics.newton_euler import rnea
