@@ -330,7 +330,8 @@ def test_a_client_that_only_sends_scripts_keeps_its_port(still, port):
     assert connection.open and connection.listens
     c.registers.out_ints[0], q = 0, c.plant.live.q.copy()
     sock.sendall(
-        b"def next():\n  write_output_integer_register(0, 7)\n  movej(get_target_joint_positions() + [0.1,0,0,0,0,0])\nend\n"
+        b"def next():\n  write_output_integer_register(0, 7)\n"
+        b"  movej(get_target_joint_positions() + [0.1, 0, 0, 0, 0, 0])\nend\n"
     )
     until(lambda: still.tick() or c.registers.out_ints[0] == 7, "its next script is taken and runs")
     ticked(still, lambda: c.program is None, "it comes to its end")
