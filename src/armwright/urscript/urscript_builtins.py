@@ -279,7 +279,7 @@ BUILTINS: dict[str, Builtin] = {
         enable_external_ft_sensor(enable, sensor_mass=0, sensor_measuring_offset=[0, 0, 0], sensor_cog=[0, 0, 0])
         force_mode_set_damping(damping)\nforce_mode_set_gain_scaling(scaling)
         rtde_set_watchdog(variable_name, min_frequency, action="pause"); Hz
-        assert(expression)\nprotective_stop()\nclear_interpreter()\nend_interpreter_mode()
+        assert(expression)\nprotective_stop()\nclear_interpreter()\nend_interpreter()
         get_last_executed_interpreter\npowerdown""",
     ),
     **_rows(  # with which a program that PolyScope wrote begins
