@@ -228,3 +228,16 @@ def test_where_a_thread_is_killed_that_an_input_ends_nobody_knows():
     text = src(there + "  movel(pose_add(get_actual_tcp_pose(), p[0, 0, 0.1, 0, 0, 0]))\n" + x("2"))
     program = aw.read_program(text, "urscript")
     assert places(program) == [9, 3, 4, 2] and len(program.reading.gaps) == 1
+
+
+def test_what_a_camera_or_a_socket_answers_can_be_told():
+    text = src('  cam = rpc_factory("xmlrpc", "http://127.0.0.1/RPC2")\n  movel(cam.where(1))\n')
+    unknown = aw.read_program(text, "urscript")
+    assert "--input where=… says it" in unknown.reading.gaps[0].reason
+    told = aw.read_program(text, "urscript", inputs={"where": "p[0.4, 0, 0.3, 0, 3.14, 0]"})
+    assert told.reading.whole and places(told) == [0.4]
+    asks = src("  got = socket_read_ascii_float(2)\n  movel(p[got[1], 0, 0.4, 0, 0, 0])\n")
+    unknown = aw.read_program(asks, "urscript")
+    assert "--input socket_read_ascii_float_2=… says it" in unknown.reading.gaps[0].reason
+    told = aw.read_program(asks, "urscript", inputs={"socket_read_ascii_float_2": "[2, 0.5, 0.7]"})
+    assert told.reading.whole and places(told) == [0.5]

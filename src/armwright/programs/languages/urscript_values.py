@@ -316,7 +316,7 @@ class UrscriptValues(Interpreter):
         for key in (name, row.name):
             if key in self.inputs:
                 return self.input_value(key)
-        return Unknown(f"{row.name} is only known while the cell runs", (name,), row.guess)
+        return Unknown(f"{row.name} is only known while the cell runs; --input {name}=… says it", (name,), row.guess)
 
     def asked_outside(self, at: Token) -> None:
         """Take notice that the program asks the cell: the arm stops for it."""
@@ -332,7 +332,11 @@ class UrscriptValues(Interpreter):
             self.changes += 1
             return None
         names = tuple(sorted(self.names_in(node.arguments[0].value)))
-        return Unknown(f"what {node.at.text} of {', '.join(names)} answers is only known while the cell runs", names, 0)
+        asked = node.at.key.removeprefix(".")
+        if asked in self.inputs:
+            return self.input_value(asked)
+        said = f"what {node.at.text} of {', '.join(names)} answers is only known while the cell runs"
+        return Unknown(f"{said}; --input {asked}=… says it", names, 0)
 
     # --- functions ----------------------------------------------------------------------------------------------------
 
