@@ -345,16 +345,6 @@ def test_a_refusal_names_the_slip_that_led_to_it(body, words):
         read(body)
 
 
-@pytest.mark.parametrize(
-    "slip", ["o1 eleif [#1 EQ 2]", "1 elseif [#1 EQ 2]", "o1 elseif [#1 Q 2]", "q1 elseif [#1 EQ 2]"]
-)
-def test_a_slip_in_a_branch_that_does_not_run_is_told(slip):
-    """Nobody knows what the line would have been: it may begin the branch that runs."""
-    program = read(f"#1=2\no1 if [#1 EQ 1]\nG1 X1\n{slip}\nG1 X2\no1 else\nG1 X3\no1 endif\nX4")
-    assert [note.line for note in program.reading.set_aside] == [6]
-    assert "passed over in the branch of line 4" in program.reading.set_aside[0].message
-
-
 def test_all_obstacles_are_told_at_once():
     with pytest.raises(aw.ProgramError, match=r"2 more in the way: line 4 .*line 5") as caught:
         read("G1 X1 X2\nG5 X1\nG1 X#9")

@@ -123,9 +123,8 @@ def test_what_differs_is_said_with_units():
 
 def test_a_version_of_which_no_move_is_known_is_named(tmp_path, capsys):
     moves, none = tmp_path / "moves.script", tmp_path / "none.script"
-    moves.write_text(
-        "def a():\n  movej([0, -1.4, 1.8, -2.0, -1.57, 0])\n  movej([1, -1.4, 1.8, -2.0, -1.57, 0])\nend\n"
-    )
-    none.write_text("def a():\n  movej(get_actual_joint_positions())\nend\n")
+    there = "  movej([{}, -1.4, 1.8, -2.0, -1.57, 0])\n"
+    moves.write_text("def a():\n" + there.format(0) + there.format(1) + "end\n", encoding="utf-8")
+    none.write_text("def a():\n  movej(get_actual_joint_positions())\nend\n", encoding="utf-8")
     assert main(["compare-programs", str(moves), str(none), "--robot", "ur5"]) == 2
     assert "none.script: no move of it is known: 0 of 1 moves; nothing can be compared" in capsys.readouterr().err
