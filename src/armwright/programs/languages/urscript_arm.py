@@ -8,7 +8,8 @@ which is found when the program is planned.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from armwright.syntax.scanner import Token
 from armwright.types import Array
 from armwright.urscript.script_module import ScriptModule
 from armwright.urscript.urscript_builtins import BUILTINS, Builtin
+
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
 
 JOINTS = 6
 MAKERS_ARMS = ("ur3e", "ur5e", "ur10e", "ur16e", "ur20", "ur3", "ur5", "ur10")
@@ -72,7 +76,7 @@ class UrscriptArm(UrscriptValues):
             said = f"{at.text}: no joints of {self.robot.name!r} reach this pose"
             other = arm_of(T, seed)
             said += f"; qnear are its joints on {other!r}: --robot {other}?" if other else " (another arm, or tool?)"
-            self.notes.note(at.line, said)
+            self.notes.note(at.line, said, once=True)
             return made
         return [float(angle) for angle in nearest_posture(self.robot, np.asarray(found.solutions), seed)]
 
@@ -137,9 +141,14 @@ def arm_of(T: Array, q: Array) -> str:
     A controller's poses are those of its own calibrated arm: some millimetres are allowed, other sizes of arm are
     hundreds away.
     """
-    far = {name: _apart(fk(load(name), q), T) for name in MAKERS_ARMS}
+    far = {name: _apart(fk(_arm(name), q), T) for name in MAKERS_ARMS}
     name = min(far, key=far.__getitem__)
     return name if far[name] < SAME_PLACE else ""
+
+
+@cache
+def _arm(name: str) -> Robot:
+    return load(name)
 
 
 def _apart(A: Array, B: Array) -> float:
