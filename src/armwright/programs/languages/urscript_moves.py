@@ -25,7 +25,7 @@ from armwright.programs.interpreter.program_values import (
 from armwright.programs.languages.unit_limits import LIMITS
 from armwright.programs.languages.urscript_arm import JOINTS
 from armwright.programs.languages.urscript_grippers import works_a_gripper
-from armwright.programs.languages.urscript_threads import Met, UrscriptThreads
+from armwright.programs.languages.urscript_threads import ToldEnd, UrscriptThreads
 from armwright.programs.languages.urscript_values import matrix_of
 from armwright.programs.program import Distance, Duration, Joints, LeadingAxis, Payload, Pose, Stop, ToolRate
 from armwright.programs.reading import ReadOptions
@@ -244,7 +244,7 @@ class UrscriptMoves(UrscriptThreads):
         along /= np.linalg.norm(along)
         T = target.T.copy()
         T[:3, 3] = start[:3, 3] + float(number_of(told.value)) * along
-        self.met = Met(self.sought, tuple(speed * along))
+        self.met = ToldEnd(self.sought, tuple(speed * along))
         return Pose(T)
 
     def amount(self, values: dict[str, Value], name: str, places: dict[str, Token]) -> float:

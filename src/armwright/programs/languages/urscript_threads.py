@@ -40,7 +40,7 @@ class Circling:
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class ToldEnd:
     """A search that ended where the user says: its thread, and how fast the tool met what ended it (3,) [m/s]."""
 
     thread: str
@@ -57,7 +57,7 @@ class UrscriptThreads(UrscriptArm):
         self.sought = ""  # the thread that is being carried out
         self.searching: dict[str, tuple[Token, int, int]] = {}  # those carried out; where, and what was known before
         self.unended: set[str] = set()  # searches that only contact or an input ends
-        self.met: Met | None = None
+        self.met: ToldEnd | None = None
         self.circling: dict[str, Circling] = {}  # those that go round until a test fails
         self.waits_for: tuple[Node, CallFrame] | None = None  # that test while its thread is carried out
 
