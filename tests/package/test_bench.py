@@ -61,6 +61,28 @@ def test_what_a_library_prints_while_it_loads_is_passed_over():
     assert greeting(iter(["it ends here\n"])) is None
 
 
+def test_a_worker_that_ends_loses_nothing_and_says_why(tmp_path, monkeypatch):
+    from armwright.bench import driver
+
+    code = (
+        "import sys; sys.stdin.readline(); print('{\"best\": 2.0}', flush=True); sys.stdin.readline(); sys.exit('gone')"
+    )
+
+    def start(peer, folder):
+        log = folder / f"{peer}.log"
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        with log.open("w") as errors:
+            process = subprocess.Popen([sys.executable, "-c", code], stderr=errors, **pipes)
+        return driver.PeerProcess(peer, process, log, "1.0", {"a": {"items": 1}, "b": {"items": 1}})
+
+    monkeypatch.setattr(driver, "start", start)
+    told = []
+    result = driver.measure(["fake"], tmp_path, rounds=3, budget=0.001, tell=told.append)
+    assert [entry["fake"]["best"] for entry in result["cases"].values()] == [2.0]
+    assert result["left_out"] == {"fake": dict.fromkeys("ab", "its process ended: gone")}
+    assert sum("its process ended" in line for line in told) == 1
+
+
 def test_ratios_are_peer_over_ours():
     from armwright.bench.suite import ratios
 

@@ -7,6 +7,7 @@ different machines; here every round visits every (peer, case) in a new random o
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -97,8 +98,7 @@ def measure(
         for peer in peers:
             worker = start(peer, folder)
             if worker is None:
-                lines = (folder / f"{peer}.log").read_text(errors="replace", encoding="utf-8").strip().splitlines()
-                skipped[peer] = lines[-1] if lines else "did not start"
+                skipped[peer] = _last_line(folder / f"{peer}.log")
                 tell(f"{peer}: skipped ({skipped[peer]})")
             else:
                 workers.append(worker)
@@ -111,9 +111,15 @@ def measure(
         for number in range(rounds):
             order.shuffle(pairs)
             for worker, name in pairs:
+                if name in worker.left_out:
+                    continue
                 answer = worker.ask(f"{name} {budget}")
                 if answer is not None:
                     times[worker.name, name].append(answer["best"])
+                    continue
+                reason = f"its process ended: {_last_line(worker.log)}"
+                worker.left_out |= dict.fromkeys(worker.cases, reason)  # from here on; what it had said stays
+                tell(f"{worker.name}: at {name} {reason}")
             tell(f"round {number + 1} of {rounds}")
     finally:
         for worker in workers:
@@ -132,11 +138,17 @@ def measure(
     return {"peers": versions, "skipped": skipped, "left_out": left_out, "cases": cases}
 
 
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace", encoding="utf-8").strip().splitlines()
+    return lines[-1] if lines else "it said nothing"
+
+
 def _stop(worker: PeerProcess) -> None:
     process = worker.process
     with process:  # closes the pipes and waits
         assert process.stdin is not None
-        process.stdin.close()
+        with contextlib.suppress(OSError):  # it has ended with a question unread
+            process.stdin.close()
         try:
             process.wait(timeout=5)
         except subprocess.TimeoutExpired:

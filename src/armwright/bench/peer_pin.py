@@ -96,14 +96,14 @@ if task is not None:
     case("loop/computed_torque", loop, task["state"], got=loop(CHECKED_TICKS), note="rnea and aba in a Python loop")
 
 if load_learning(folder) is not None:
-    for rows in SMALL_BATCHES:
-        arrays = [np.asfortranarray(data[key][:rows].T) for key in ("q", "qd", "x")]
-        pool, out = pin.ModelPool(m, 1), np.zeros((m.nv, rows), order="F")
+    for size in SMALL_BATCHES:
+        arrays = [np.asfortranarray(data[key][:size].T) for key in ("q", "qd", "x")]
+        pool, out = pin.ModelPool(m, 1), np.zeros((m.nv, size), order="F")
 
         def few(arrays=arrays, pool=pool, out=out):
             pin.abaInParallel(1, pool, *arrays, out)
 
         few()
-        case(f"learn/fd_{rows}", few, data["qdd"][:rows], got=out.T.copy(), note="abaInParallel")
+        case(f"learn/fd_{size}", few, data["qdd"][:size], got=out.T.copy(), note="abaInParallel")
 
 serve(pin.__version__)
