@@ -23,7 +23,7 @@ from armwright.files import write_file
 
 PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb", "crocoddyl", "jax")
 ARMS = ("ur5", "n30", "n50")
-PARTS = ("core", "loop", "plan", "learn", "campaigns")
+PARTS = ("core", "loop", "plan", "learn", "identify", "campaigns")
 
 
 def machine() -> dict[str, Any]:
@@ -87,6 +87,17 @@ def inverse(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
         return {}
 
 
+def identification(tell: Callable[[str], None]) -> dict[str, Any]:
+    """Return figures of identification against others, in this process; empty, with the reason told, on failure."""
+    from armwright.bench.identification_peers import identification_figures
+
+    try:
+        return identification_figures(tell=tell)
+    except Exception as error:  # whatever another library raises must not lose what was measured before
+        tell(f"identification: skipped ({type(error).__name__}: {error})")
+        return {}
+
+
 def campaigns(folder: Path, largest: int, tell: Callable[[str], None]) -> dict[str, Any]:
     """Return what campaigns cost (Linux); empty, with the reason told, where that cannot be measured."""
     try:
@@ -105,7 +116,7 @@ def run(
     budget: float = 0.04,
     peers: Sequence[str] = PEERS,
     arms: Sequence[str] = ARMS,
-    parts: Sequence[str] = PARTS[:4],
+    parts: Sequence[str] = PARTS[:5],
     calls: int = 1_000_000,
     repeats: int = 7,
     detections: int = 100_000,
@@ -129,6 +140,7 @@ def run(
         many = campaigns(folder, detections, tell) if "campaigns" in parts else {}
     planned = planning(rounds, tell) if "plan" in parts else {}
     solved = inverse(rounds, tell) if "plan" in parts else {}
+    identified = identification(tell) if "identify" in parts else {}
     tell("whole processes and memory")
     figures = process_figures(repeats=repeats, calls=calls, parts=parts)
     document = {
@@ -140,6 +152,7 @@ def run(
         "process": figures,
         "planning": planned,
         "inverse": solved,
+        "identification": identified,
         "campaigns": many,
     }
     document["loop"] = loop_lines(document)

@@ -16,7 +16,7 @@ from armwright.cli.output import say, say_json, table, tell
 
 PEERS = "armwright,pin,mujoco,casadi,rtb,crocoddyl,jax"
 ARMS = "ur5,n30,n50"
-PARTS = "core,loop,plan,learn"
+PARTS = "core,loop,plan,learn,identify"
 ALL_PARTS = f"{PARTS},campaigns"
 
 
@@ -39,7 +39,7 @@ def bench(
     peers: Annotated[str, typer.Option(help="Which libraries, separated by commas; missing ones are skipped.")] = PEERS,
     arms: Annotated[str, typer.Option(help="Which arms: ur5, and random ones of 30 and 50 joints.")] = ARMS,
     parts: Annotated[
-        str, typer.Option(help="What to measure: core (calls, batches), loop, plan, learn; campaigns.")
+        str, typer.Option(help="What to measure: core (calls, batches), loop, plan, learn, identify; campaigns.")
     ] = PARTS,
     json: Json = False,
 ) -> None:

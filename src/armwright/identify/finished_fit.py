@@ -39,7 +39,7 @@ _UNITS = ("N m s/rad", "N m s²/rad²", "N m", "", "N m")
 _BASE_UNITS = (("mc", "kg m"), ("m", "kg"), ("I", "kg m²"), ("r", "kg m²"))
 
 
-def finished(fit: Fit, prior: float, dahl: float, terms: str, assumed: tuple[str, ...] = ()) -> Identified:
+def finished(fit: Fit, prior: float, terms: str, assumed: tuple[str, ...] = ()) -> Identified:
     """Bound the fit by physics, choose the friction and name everything; `assumed` are remarks from before."""
     model, layout = fit.model, fit.layout
     robot, n = model.robot, layout.n
@@ -93,7 +93,9 @@ def finished(fit: Fit, prior: float, dahl: float, terms: str, assumed: tuple[str
     return Identified(
         robot=_robot(robot, found.parameters, coefficients, 1.0 / kappa, fit),
         gains=1.0 / kappa,
-        friction=GearFriction(coefficients, dahl, model.motors, theta[layout.motor].reshape(-1, len(MOTOR_TERMS))),
+        friction=GearFriction(
+            coefficients, fit.travel, model.motors, theta[layout.motor].reshape(-1, len(MOTOR_TERMS))
+        ),
         sigma=sigma,
         base=base,
         gain_estimates=gains,
