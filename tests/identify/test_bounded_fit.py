@@ -128,7 +128,12 @@ def test_a_motor_that_turns_with_two_joints_comes_back(tmp_path):
     assert (predict_currents(plain, log).error[1:] > 0.05).all()
     wild = fit(Log(log.t, log.q, log.qd, log.current[:, ::-1]), SHEET, gains=Known(np.ones(3)))
     assert any("does not describe the joint" in text for text in wild.remarks)
+    # its viscous friction is in the sheet, as the motor's
+    g, (viscous, _) = found.friction.turned[0], found.friction.of_motors[0]
+    own = np.diag(found.friction.coefficients[:, 0])
+    np.testing.assert_allclose(found.robot.tree.viscous, own + viscous * np.outer(g, g), rtol=1e-9, atol=1e-12)
     back = load_model(save_model(found, tmp_path / "arm.json"))
+    np.testing.assert_allclose(back.robot.tree.viscous, found.robot.tree.viscous, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(back.friction.of_motors, found.friction.of_motors)
     np.testing.assert_array_equal(back.friction.turned, found.friction.turned)
     gear = np.diag([1.0, 1.0, 0.0])

@@ -2,16 +2,19 @@
 """Identification compared with others, in one process, on the same logs of virtual arms: error on other motion, CPU.
 
 An arm whose masses, rotors and friction differ from its sheet is moved through two random motions, with noise; one is
-fitted, the other predicted. All are given the sheet, and samples that passed the same filter. Peers: ordinary and
-weighted least squares on base parameters with viscous, Coulomb and offset terms (always), FIGAROH's regressor and base
-parameters, and MuJoCo's system identification with pseudo-inertias, armature and damping, to which Coulomb friction and
-offset are added. Errors are rms(τ − τ̂)/rms(τ) of moving rows in percent, joint by joint.
+fitted, the other predicted. All are given the sheet, and samples that passed the same filter. The friction is of the
+family that `fit` assumes (with memory, load and v|v|), which the others do not have: the figures say what that is
+worth, not who estimates better. Peers: ordinary and weighted least squares on base parameters with viscous, Coulomb and
+offset terms (always), FIGAROH's regressor and base parameters, and MuJoCo's system identification: pseudo-inertias, to
+which armature, viscous and Coulomb friction and offset are added as parameters. Errors are rms(τ − τ̂)/rms(τ) of moving
+rows in percent, joint by joint.
 
 python -m armwright.bench.identification_peers [seeds]
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
 import time
@@ -213,7 +216,8 @@ def mujoco_error(train: Log, test: Log, robot: Robot) -> Array:
             found.append((left(params, some) / scale).ravel())
         return [found[0] if np.ndim(x) == 1 else np.array(found).T], None, None
 
-    best, _ = sysid.optimize(words, residual, optimizer="mujoco", verbose=False, max_iters=MUJOCO_STEPS)
+    with contextlib.redirect_stdout(sys.stderr):  # its minimiser reports every step
+        best, _ = sysid.optimize(words, residual, optimizer="mujoco", verbose=False, max_iters=MUJOCO_STEPS)
     samples = smooth_samples(test)
     return relative_error(samples[3], left(best, samples), samples[1])
 

@@ -130,7 +130,7 @@ def checked_dahl(dahl: ArrayLike, count: int) -> Array:
         travel = np.zeros(0)
     if travel.shape != (count,) or not ((travel >= LEAST_DAHL) & (travel <= MOST_DAHL)).all():
         raise InputError(
-            f"friction: dahl must lie between {LEAST_DAHL:g} and {MOST_DAHL:g} rad, one number or {count}, got {dahl}"
+            f"friction: dahl must lie between {LEAST_DAHL:g} and {MOST_DAHL:g} rad, one number or {count}, got {dahl!r}"
         )
     return travel
 
