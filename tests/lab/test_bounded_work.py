@@ -18,7 +18,7 @@ from armwright.lab.wire import netft, rtde, xsens
 from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 from armwright.lab.wire.script_stream import LINES_AT_ONCE
 from support.lab import PORTS, address, call, dial, exactly, read_packet, wait_for
-from support.patience import PATIENCE
+from support.patience import PATIENCE, until
 
 MOST_TICKS = 20_000  # a guard against a test that hangs
 
@@ -327,5 +327,32 @@ def test_a_client_that_only_sends_scripts_keeps_its_port(still, port):
             still._publish()
             still._feed.tick(None)
     (connection,) = still.network.connections(port)
-    assert connection.open and connection.listens  # and its next script is taken
+    assert connection.open and connection.listens
+    c.registers.out_ints[0], q = 0, c.plant.live.q.copy()
+    sock.sendall(
+        b"def next():\n  write_output_integer_register(0, 7)\n"
+        b"  movej(get_target_joint_positions() + [0.1, 0, 0, 0, 0, 0])\nend\n"
+    )
+    until(lambda: still.tick() or c.registers.out_ints[0] == 7, "its next script is taken and runs")
+    ticked(still, lambda: c.program is None, "it comes to its end")
+    assert abs(c.plant.live.q[0] - q[0] - 0.1) < 1e-3 and connection.open
     sock.close()
+
+
+@pytest.mark.parametrize("unread", [False, True])
+def test_what_a_client_said_before_it_hung_up_is_heard(still, unread):
+    """A script runs though its sender is gone, and something was published to it, before anybody came to read it."""
+    still.controller.registers.digital = 0
+    sock = dial(still, "secondary")
+    sock.sendall(b"set_digital_out(5, True)\n")
+    if not unread:
+        sock.close()
+    wait_for(lambda: still.network.serve(1.0) or still.network.connections("secondary"), "it is connected")
+    if unread:  # what it was greeted with: it leaves with a reset, not with an end
+        assert sock.recv(1)
+        sock.close()
+    (connection,) = still.network.connections("secondary")
+    wait_for(lambda: connection.send(b" ") or connection.dropped, "it is found to be gone")
+    ticked(still, lambda: still.controller.registers.digital, "it is obeyed")
+    ticked(still, lambda: not connection.open, "its place is free")
+    still.controller.registers.digital = 0
