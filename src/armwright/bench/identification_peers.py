@@ -140,7 +140,7 @@ def smooth_samples(log: Log) -> tuple[Array, Array, Array, Array]:
     """q, qd, qdd and torque (K, n) of a log, each through the filter that `fit` uses."""
     prepared = even_samples(log)
     smooth, (piece,) = prepared.filter.without_phase, prepared.pieces
-    return tuple(smooth(x) for x in (piece.q, piece.qd, piece.qdd, piece.current))  # type: ignore[return-value]
+    return smooth(piece.q), smooth(piece.qd), smooth(piece.qdd), smooth(piece.current)
 
 
 def relative_error(tau: Array, left: Array, qd: Array) -> Array:
@@ -160,7 +160,8 @@ def figaroh_error(train: Log, test: Log, robot: Robot) -> Array:
         file.write_text(write_urdf(robot), encoding="utf-8")
         arm = FigarohRobot(str(file), folder)
     parts = ("has_friction", "has_actuator_inertia", "has_joint_offset", "is_joint_torques")
-    words: dict[str, Any] = dict.fromkeys(parts, True) | {"is_external_wrench": False, "act_idxv": list(range(robot.n))}
+    words: dict[str, object] = {"is_external_wrench": False, "act_idxv": list(range(robot.n))}
+    words.update(dict.fromkeys(parts, True))
     q, qd, qdd, tau = smooth_samples(train)
     W = build_regressor_basic(arm, q, qd, qdd, words)
     gone, kept = get_index_eliminate(W, dict.fromkeys(range(W.shape[1]), 0.0), 1e-6)
@@ -189,7 +190,7 @@ def mujoco_error(train: Log, test: Log, robot: Robot) -> Array:
     for name, start, low, high in RUBBING:
         words.add(sysid.Parameter(name, np.full(n, start), np.full(n, low), np.full(n, high)))
 
-    def left(params: Any, samples: tuple[Array, ...]) -> Array:
+    def left(params: sysid.ParameterDict, samples: tuple[Array, ...]) -> Array:
         for name in bodies:
             pi = sysid.model_modifier.pi_from_theta(params[f"{name}_inertia"].value)
             body, c = model.body(name), pi[1:4] / pi[0]
@@ -209,7 +210,7 @@ def mujoco_error(train: Log, test: Log, robot: Robot) -> Array:
     some = tuple(x[::MUJOCO_EVERY] for x in smooth_samples(train))
     scale = np.sqrt(np.mean(some[3] ** 2, axis=0))
 
-    def residual(x: Array, params: Any) -> tuple[list[Array], None, None]:
+    def residual(x: Array, params: sysid.ParameterDict) -> tuple[list[Array], None, None]:
         found = []
         for one in np.atleast_2d(np.asarray(x).T):  # its minimiser may ask for many at once, one a column
             params.update_from_vector(one)
