@@ -57,7 +57,7 @@ RUBBING = (
 LOADED, WEIGHINGS = 4, 3  # passes over the data
 
 
-class Judged(NamedTuple):
+class JudgedWay(NamedTuple):
     """One way to identify: error on the other motion (n,) [%], CPU time [s]."""
 
     error: Array
@@ -234,7 +234,7 @@ def identification_figures(
         "figaroh": figaroh_error,
         "mujoco": mujoco_error,
     }
-    found: dict[str, list[Judged]] = {}
+    found: dict[str, list[JudgedWay]] = {}
     for name in arms:
         robot = load(name)
         sheet = robot.with_friction(np.zeros(robot.n), np.zeros(robot.n))
@@ -248,7 +248,7 @@ def identification_figures(
                     tell(f"identification: {way} skipped ({missing})")
                     del ways[way]
                     continue
-                found.setdefault(f"{name}/{way}", []).append(Judged(error, time.process_time() - begun))
+                found.setdefault(f"{name}/{way}", []).append(JudgedWay(error, time.process_time() - begun))
                 tell(f"identification: {name}, seed {seed}, {way}: {np.exp(np.mean(np.log(error))):.2f} %")
     return {
         key: {
