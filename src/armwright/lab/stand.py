@@ -223,7 +223,7 @@ class Stand:
             tcp: pose (6,) at the flange.
             sensitivity: of the collision detector; 2 halves its thresholds.
             faults: to inject.
-            fifo: ask for real-time scheduling of the clock.
+            fifo: ask for real-time scheduling of the clock; never in lockstep, which would starve its clients.
             software: version to report, such as "5.26.0"; clients ask newer ones for more.
             pace: seconds of the controller per second; clients that use its clock notice nothing.
             current_noise: deviation of a published motor current [A].
@@ -258,7 +258,7 @@ class Stand:
         self.gaps, self._published = 0, math.inf
         self._values: Outputs | None = None  # of the last publication
         self._stall_at = round(STALL_AT / CONTROLLER_TICK)
-        self.clock = Clock(self.tick, CONTROLLER_TICK / pace, fifo=fifo)
+        self.clock = Clock(self.tick, CONTROLLER_TICK / pace, fifo=fifo and not lockstep)
         try:
             self.ports = self._listen({**PORTS, **(ports or {})})
             for _ in range(8):  # what is slow the first time is done before anybody waits
