@@ -40,7 +40,7 @@ def bench(
     arms: Annotated[str, typer.Option(help="Which arms: ur5, and random ones of 30 and 50 joints.")] = ARMS,
     parts: Annotated[
         str,
-        typer.Option(help="Of core (calls, batches), loop, plan, learn, export, identify; campaigns."),
+        typer.Option(help="What to measure: core (calls, batches), loop, plan, learn, export, identify; campaigns."),
     ] = PARTS,
     json: Json = False,
 ) -> None:
