@@ -121,7 +121,7 @@ def geared_momentum_observer(
     travel = np.array(dahl, dtype=np.float64)
     count = len(c) + (0 if motors is None else len(np.asarray(motors)))
     if travel.shape not in ((), (count,)) or not (np.isfinite(travel) & (travel > 0.0)).all():
-        raise InputError(f"geared observer: dahl must be > 0, one number or {count}, got {dahl}")
+        raise InputError(f"geared observer: dahl must be > 0, one number or {count}, got {dahl!r}")
     gains = {"gain": checked(gain, "gain", positive=True), "coefficients": c, "dahl": np.full(count, travel)}
     memory: dict[str, Any] = {"r": 0.0, "carry": 0.0, "h": 0.0, "rest": 0.0, "started": [0.0]}
     if motors is not None and len(turned := np.array(motors, dtype=np.float64)):
