@@ -181,7 +181,7 @@ def test_a_dh_table_is_taken_as_it_is_printed() -> None:
     modified = from_mdh(printed, columns=("a", "alpha", "d", "theta"), length="mm", angle="deg")
     assert modified == from_mdh(si[:, [3, 2, 0, 1]])
     for wrong in ({"columns": "a alpha d"}, {"columns": "a a d theta"}, {"length": "deg"}, {"angle": "grad"}):
-        with pytest.raises(InputError, match="DH table: (columns: expected theta|length: unknown|angle: unknown)"):
+        with pytest.raises(InputError, match=r"DH table: (columns: expected theta|length: unknown|angle: unknown)"):
             from_dh(printed, **wrong)
 
 

@@ -135,7 +135,8 @@ def from_dh(
         T_base_root: pose of DH frame 0 in the base frame.
         tool: pose of the tool in DH frame n, in m.
         columns: order of the columns of your table, such as "a alpha d theta"; as above if omitted.
-        length, angle: units of the table's lengths ("m", "mm", …) and angles ("rad", "deg").
+        length: unit of the table's lengths, "m" or "mm".
+        angle: unit of its angles, "rad" or "deg".
         **parts: name, masses, coms, inertias, limits, …; see `ChainParts`.
 
     >>> from_dh([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.5, 0.0]], masses=[2.0, 1.0])
@@ -165,7 +166,8 @@ def from_mdh(
         T_base_root: pose of DH frame 0 in the base frame.
         tool: pose of the tool in DH frame n, in m.
         columns: order of the columns of your table, such as "a alpha d theta"; as above if omitted.
-        length, angle: units of the table's lengths ("m", "mm", …) and angles ("rad", "deg").
+        length: unit of the table's lengths, "m" or "mm".
+        angle: unit of its angles, "rad" or "deg".
         **parts: name, masses, coms, inertias, limits, …; see `ChainParts`.
     """
     rows = _rows(table, "alpha, a, theta, d", _AsPrinted(columns, length, angle))
