@@ -51,7 +51,7 @@ def test_every_option_that_is_advised_is_one(tmp_path, capsys):
     assert all(option in helped for option in options)
     again = ("--gain", "kp=100", "--gain", "kd=20", "--duration", "0.05", "--rotors", "0.1", "--json")
     assert run(capsys, "simulate", "ur5", "--law", "pd", *again)[0] == 0
-    (tmp_path / "hand.urdf").write_text(HAND)
+    (tmp_path / "hand.urdf").write_text(HAND, encoding="utf-8")
     assert "name another with --tip LINK" in run(capsys, "show", str(tmp_path / "hand.urdf"))[1]
 
 
