@@ -329,3 +329,22 @@ def test_a_client_that_only_sends_scripts_keeps_its_port(still, port):
     (connection,) = still.network.connections(port)
     assert connection.open and connection.listens  # and its next script is taken
     sock.close()
+
+
+@pytest.mark.parametrize("unread", [False, True])
+def test_what_a_client_said_before_it_hung_up_is_heard(still, unread):
+    """A script runs though its sender is gone, and something was published to it, before anybody came to read it."""
+    still.controller.registers.digital = 0
+    sock = dial(still, "secondary")
+    sock.sendall(b"set_digital_out(5, True)\n")
+    if not unread:
+        sock.close()
+    wait_for(lambda: still.network.serve(1.0) or still.network.connections("secondary"), "it is connected")
+    if unread:  # what it was greeted with: it leaves with a reset, not with an end
+        assert sock.recv(1)
+        sock.close()
+    (connection,) = still.network.connections("secondary")
+    wait_for(lambda: connection.send(b" ") or connection.dropped, "it is found to be gone")
+    ticked(still, lambda: still.controller.registers.digital, "it is obeyed")
+    ticked(still, lambda: not connection.open, "its place is free")
+    still.controller.registers.digital = 0

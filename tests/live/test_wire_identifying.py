@@ -2,10 +2,8 @@
 """Identification on the wire: checks and consent before, a model that is right behind, recordings whatever happens."""
 
 import json
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -24,6 +22,8 @@ from armwright.live.wire_limits import Fence, TimedMotion, Watchman, WireLimits
 from armwright.recording.formats import load
 from armwright.robot.measured import current_map
 from armwright.world.world_file import world_from_text
+from support.commanded import commanded
+from support.patience import until
 from support.wire import WALL
 
 UP = np.array([0.3, -1.4, 1.9, -2.1, -1.57, 0.2])  # bent, 0.4 m above the base
@@ -130,25 +130,24 @@ def test_what_stands_in_its_way_ends_it_without_a_model(tmp_path):
     assert len(read_log(tmp_path / "excitation.mcap").t) > 100
 
 
-def test_ctrl_c_and_a_lost_controller_leave_what_was_recorded(tmp_path):
-    for what, code, said in (("interrupt", 130, "brought to rest"), ("cut", 1, "lost")):
-        with controller() as robot:
-            out = tmp_path / f"{what}.json"
-            words = ["identify", "ur5", "--wire", robot.host, "--yes", "--out", str(out), "--span", "0.3"]
-            client = subprocess.Popen([sys.executable, "-m", "armwright.cli", *words], stderr=subprocess.PIPE)
-            robot.until(lambda truth: np.abs(np.subtract(truth.q, UP)).max() > 0.05, seconds=900.0)
-            if what == "cut":
-                robot.cut("rtde")
-            else:
-                client.send_signal(signal.SIGINT)
-            _, errors = client.communicate(timeout=60.0)
-            assert client.returncode == code and said in errors.decode() and "recorded is in" in errors.decode()
-            robot.until(lambda truth: np.abs(truth.qd).max() < 1e-3)
-            rested, _ = robot.truth().q, time.sleep(0.5)
-            assert np.abs(np.subtract(robot.truth().q, rested)).max() < 2e-3
-        assert not out.exists()
-        recording = next((tmp_path / f"{what}-rides").glob("excitation*.mcap"))
-        assert len(read_log(recording).t) > 20
+@pytest.mark.parametrize(
+    ("what", "code", "said"), [("interrupt", 130, "brought to rest"), ("cut", 1, "the controller is gone")]
+)
+def test_ctrl_c_and_a_lost_controller_leave_what_was_recorded(what, code, said, tmp_path):
+    out = tmp_path / "arm.json"
+    words = ("identify", "ur5", "--yes", "--out", str(out), "--span", "0.3")
+    with controller() as robot, commanded(*words, "--wire", robot.host) as client:
+        client.until(lambda: np.abs(np.subtract(robot.truth().q, UP)).max() > 0.05, "the arm moves")
+        client.interrupt() if what == "interrupt" else robot.cut("rtde")
+        assert client.ended() == code, client.said()
+        assert said in client.said() and "recorded is in" in client.said()
+        until(lambda: np.abs(robot.truth().qd).max() < 1e-3, "the arm rests")
+        rested = robot.truth()
+        later = robot.until(lambda truth: truth.time > rested.time + 5.0)
+        assert np.abs(np.subtract(later.q, rested.q)).max() < 2e-3
+    assert not out.exists()
+    recording = next((tmp_path / "arm-rides").glob("excitation*.mcap"))
+    assert len(read_log(recording).t) > 20
 
 
 def test_the_command_says_what_goes_together(capsys):

@@ -240,15 +240,16 @@ def test_recording_has_every_cycle(bad, tmp_path):
 
 
 class Page(HTMLParser):
-    """Tags and text of a page."""
+    """Tags, text, anchors and what the page refers to."""
 
     def __init__(self):
         super().__init__()
-        self.tags, self.text, self.sources = [], [], []
+        self.tags, self.text, self.sources, self.anchors = [], [], [], []
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.sources += [value for name, value in attrs if name in ("src", "href")]
+        self.anchors += [value for name, value in attrs if name == "id"]
 
     def handle_data(self, data):
         self.text.append(data)
@@ -265,7 +266,9 @@ def test_report(bad, tmp_path):
     page = Page()
     page.feed(file.read_text(encoding="utf-8"))
     assert page.tags.count("script") == 3  # the replay: its modules, its data, and what starts it
-    assert all(source.startswith("data:") or source == "#replay" for source in page.sources)
+    places = [source[1:] for source in page.sources if source.startswith("#")]
+    assert "replay" in places and all(page.anchors.count(place) == 1 for place in places)
+    assert all(source.startswith(("data:", "#")) for source in page.sources)
     assert page.tags.count("img") == 8
     said = "".join(page.text)
     assert said.index("Not feasible") < said.index("Moves") < said.index("Events")

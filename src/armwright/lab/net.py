@@ -73,20 +73,23 @@ class Connection:
             sock.send(greeting)
         self._arrived, self._pending = bytearray(), bytearray()
         self.open, self.dropped = True, ""
-        self.more = self.ending = self._published = False
+        self.more = self.ending = self._published = self._gone = False
         self.turn = 0
         self._came, self._heard, self._took = float(network.ticks), -math.inf, -math.inf
 
     def send(self, data: bytes) -> None:
         """Publish: send as much as goes without waiting; keep the rest for `flush`."""
         with self._network.lock:
-            if self.open and data:
+            if self.open and data and not self._gone:
                 self._published = True
                 self._pending += data
                 self.flush()
 
     def flush(self) -> None:
-        """Try to send what waits."""
+        """Try to send what waits.
+
+        Whoever takes nothing any more may have said something before it left: it is heard before the connection ends.
+        """
         with self._network.lock:
             if not (self.open and self._pending):
                 return
@@ -96,7 +99,8 @@ class Connection:
             except (BlockingIOError, InterruptedError):
                 pass
             except OSError as error:
-                self.open, self.dropped = False, f"{error.strerror}"
+                self._pending.clear()
+                self._gone, self._published, self.dropped = True, False, f"{error.strerror}"
             if not self._pending and self._published:
                 self._took, self._published = self._network.ticks, False
             elif len(self._pending) > MOST_PENDING:

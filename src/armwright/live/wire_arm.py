@@ -123,19 +123,30 @@ class WireArm:
                 raise LabError(f"{self._socket.host}: no samples within {START_PATIENCE:g} s")
         self._wait_for_hand()
         self._say(STAND)
-        self._socket.upload(ride_script(self._watchman.limits.joint_speed))
+        with self._socket.uploading(ride_script(self._watchman.limits.joint_speed)):
+            self._wait_for_script()
+        self._forget()
+        self._trail.clear()
+        self._held_at, self._driving = self._stamp, True
+
+    def _wait_for_script(self) -> None:
+        """Wait until the script runs.
+
+        Raises:
+            LabError: it does not, or the controller is lost meanwhile.
+        """
+        assert self._last is not None
         until = wall.monotonic() + START_PATIENCE
         while self._last.runtime != PLAYING or self._last.state in (0, LEFT):
             self._take(LOST_SECONDS)
+            if self._ended is not None:
+                raise LabError(f"{self._socket.host}: {self.reason}; the script had not started")
             self._say(STAND)
             if wall.monotonic() > until:
                 raise LabError(
                     f"{self._socket.host}: the script does not start within {START_PATIENCE:g} s; is the arm in remote "
                     "control, and does the log of the controller name an error?"
                 )
-        self._forget()
-        self._trail.clear()
-        self._held_at, self._driving = self._stamp, True
 
     def _wait_for_hand(self) -> None:
         """Wait until the dead-man has been held for a while.

@@ -34,7 +34,7 @@ FACTS = (
 FULL_SPEED = 0.999  # of the slider: less is not what bands are learned at
 SAME_MASS, SAME_PLACE, SAME_ANGLE = 0.02, 2e-3, 5e-3  # [kg], [m], [rad] between controller and model
 DASHBOARD_PORT = 29999
-DASHBOARD_PATIENCE = 3.0  # [s]
+FACTS_PATIENCE, DASHBOARD_PATIENCE = 5.0, 3.0  # [s] for an answer over RTDE, and of the dashboard
 MOST_LINE = 4096
 
 
@@ -67,7 +67,7 @@ def read_facts(host: str, *, port: int = rtde.PORT, dashboard: int = DASHBOARD_P
     Raises:
         LabError: nobody answers over RTDE.
     """
-    with connect(host, FACTS, port=port, stale=1.0) as link:
+    with connect(host, FACTS, port=port, stale=FACTS_PATIENCE) as link:
         sample = link.next()
         version = tuple(link.version)
     said: dict[str, str] = {}

@@ -12,6 +12,7 @@ import select
 import socket
 import struct
 import time
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from armwright.lab.net import LabError
@@ -34,7 +35,7 @@ INPUT_FIELDS = (
 _NUMBERS = struct.Struct(">25d2d2iIiQ12d")
 _INPUTS = struct.Struct(">HBB6d2i")
 COMPLAINT = 1  # level of a text message, and below: exception and error; warnings and information are ignored
-UPLOAD_PATIENCE = 5.0  # [s] for the controller to take the script
+UPLOAD_PATIENCE = 5.0  # [s] for the controller to take a connection and the script
 
 
 class WireSample(NamedTuple):
@@ -156,20 +157,25 @@ class WireSocket(RtdeSource):
             raise self._gone(error) from error
         self.sent += len(packet)
 
-    def upload(self, text: str) -> None:
-        """Send a script to the controller, which starts it in place of whatever runs.
+    @contextlib.contextmanager
+    def uploading(self, text: str) -> Iterator[None]:
+        """Send a script to the controller, which starts it in place of whatever runs; hang up afterwards.
+
+        A controller may drop a text whose sender leaves before the controller has come to read it: stay until it runs.
 
         Raises:
             LabError: it cannot be sent.
         """
         try:
-            with socket.create_connection((self.host, self.script_port), timeout=UPLOAD_PATIENCE) as sock:
-                sock.sendall(text.encode() + b"\n")
-                until = time.monotonic() + 0.2  # a controller may drop a text whose sender leaves at once
-                with contextlib.suppress(TimeoutError):
-                    while (left := until - time.monotonic()) > 0.0:
-                        sock.settimeout(left)
-                        if not sock.recv(1 << 16):
-                            break
+            sock = socket.create_connection((self.host, self.script_port), timeout=UPLOAD_PATIENCE)
         except OSError as error:
-            raise LabError(f"{self.host}:{self.script_port}: the script cannot be sent: {error}") from error
+            raise self._unsent(error) from error
+        with sock:
+            try:
+                sock.sendall(text.encode() + b"\n")
+            except OSError as error:
+                raise self._unsent(error) from error
+            yield
+
+    def _unsent(self, why: object) -> LabError:
+        return LabError(f"{self.host}:{self.script_port}: the script cannot be sent: {why}")
