@@ -53,7 +53,7 @@ def opened(
             raise
         reason = str(error)
     else:
-        reason = "a .csv.meta would have to come with it"
+        reason = f"{file.name}.meta would have to come with it"
     from armwright.identify.log_reader import read_log
 
     try:

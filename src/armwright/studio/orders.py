@@ -46,7 +46,7 @@ async def choose_robot(studio: Studio, client: Client, name: str) -> None:
 
 
 async def own(studio: Studio, client: Client, file: str | None = None, tip: str | None = None) -> None:
-    """Another description of the archive that came, or another link that carries the tool ("": the file's own)."""
+    """Another description of the archive that came, or another link for the tool; without one the file's own."""
     if studio.own is None:
         raise InputError("own: no file of an arm was opened")
     if file is not None and file not in studio.own.files:
