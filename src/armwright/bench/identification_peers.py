@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -176,8 +177,9 @@ def figaroh_error(train: Log, test: Log, robot: Robot) -> Array:
 
 def mujoco_error(train: Log, test: Log, robot: Robot) -> Array:
     """Error of MuJoCo's system identification on inverse dynamics (n,) [%]."""
-    import mujoco
     from mujoco import sysid
+
+    mujoco: Any = import_module("mujoco")  # its stubs lack most of it
 
     if not hasattr(sysid, "optimize"):
         raise ImportError("mujoco.sysid needs what mujoco[sysid] installs")
