@@ -8,8 +8,8 @@ OUT    ?= out
 BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null)
 PYTEST_FLAGS ?=
-# one more than cores: many tests wait, for clocks, sockets and a browser
-WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 1)
+# two more than cores: many tests wait, for clocks, sockets and a browser
+WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 2)
 
 ifeq ($(UV),)
 MAKE_VENV = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
@@ -68,10 +68,10 @@ $(VENV)/.docs: $(VENV)/.made pyproject.toml Makefile
 demo: $(VENV)/.demo
 	$(BIN)/armwright run collision --out "$(OUT)" $(if $(OPEN),--open)
 
-# mypy wants one core for a minute, so it runs beside the tests and is heard at the end
-test: tools lint rooms
+# mypy wants one core for a minute, so it runs beside all else and is heard at the end
+test: tools $(VENV)/.dev
 	@$(MAKE) --no-print-directory types >$(VENV)/.types 2>&1 & types=$$!; \
-	$(MAKE) --no-print-directory unit; tests=$$?; \
+	$(MAKE) --no-print-directory lint && $(MAKE) --no-print-directory rooms && $(MAKE) --no-print-directory unit; tests=$$?; \
 	wait $$types; typed=$$?; cat $(VENV)/.types; exit $$((tests + typed))
 
 # programs of the system that some tests drive (a browser, Octave); without them those tests say so and are skipped
@@ -94,7 +94,9 @@ types: $(VENV)/.dev
 rooms: $(VENV)/.dev
 	$(BIN)/lint-imports
 
+# The first look at the tests compiles them all, with what pytest adds to their asserts: once here, not in every worker.
 unit: $(VENV)/.dev
+	@$(BIN)/pytest --collect-only -qq $(PYTEST_FLAGS) >/dev/null 2>&1 || true
 	MPLBACKEND=Agg $(BIN)/pytest -n $(WORKERS) --dist worksteal $(PYTEST_FLAGS)
 
 thorough: $(VENV)/.dev

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.graph.emit.own_functions import FLOAT, strict_exp, strict_sincos, strict_tanh
-from armwright.graph.ops import Op
+from armwright.graph.ops import MEANING, Op
 from armwright.graph.tick_program import NEXT
 
 if TYPE_CHECKING:
@@ -29,31 +29,18 @@ def _turned(k: int) -> Callable[[np.float32], np.float32]:
     return lambda x: strict_sincos(np.array([x]))[k][0] if abs(x) < FLOAT.far else far(x)
 
 
-MEANING: dict[Op, Callable[..., Any]] = {
-    Op.ADD: lambda a, b: a + b,
-    Op.SUB: lambda a, b: a - b,
-    Op.MUL: lambda a, b: a * b,
+SINGLE: dict[Op, Callable[..., Any]] = MEANING | {
     Op.DIV: lambda a, b: a / b,
-    Op.NEG: lambda a: -a,
     Op.SIN: _turned(0),
     Op.COS: _turned(1),
     Op.SQRT: np.sqrt,
-    Op.ABS: np.abs,
     Op.EXP: _own(strict_exp),
     Op.LOG: np.log,
     Op.TANH: _own(strict_tanh),
     Op.ATAN2: np.arctan2,
-    Op.MIN: lambda a, b: b if b < a else a,
-    Op.MAX: lambda a, b: b if b > a else a,
     Op.FLOOR: np.floor,
-    Op.LT: lambda a, b: a < b,
-    Op.LE: lambda a, b: a <= b,
-    Op.EQ: lambda a, b: a == b,
-    Op.AND: lambda a, b: a and b,
-    Op.OR: lambda a, b: a or b,
-    Op.NOT: lambda a: not a,
-    Op.SELECT: lambda condition, a, b: a if condition else b,
 }
+"""What each operation means on `numpy.float32`; those of which Python's own keep the type are as in double."""
 
 
 @np.errstate(all="ignore")
@@ -75,7 +62,7 @@ def run_single(program: TickProgram, inputs: Mapping[str, Array]) -> dict[str, A
             elif op is Op.INPUT:
                 values.append(held[names[constant[0]]][constant[1]])
             else:
-                values.append(MEANING[op](*[values[a] for a in args]))
+                values.append(SINGLE[op](*[values[a] for a in args]))
         results = [np.array([values[k] for k in result], dtype=np.float32) for result in code.results]
         for port, result in zip((*p.outputs, *p.states), results, strict=True):
             if port in p.outputs:

@@ -77,7 +77,7 @@ def as_text(data: bytes, level: int = 6) -> str:
 
 
 FOLDER = "page"
-MODULES = (
+DRAWING = (
     "vendor/vendor.js",
     "kinematics.js",
     "palette.js",
@@ -87,6 +87,10 @@ MODULES = (
     "marks_view.js",
     "scene.js",
     "plots.js",
+)
+"""What draws an arm, its world and its curves, in every page."""
+MODULES = (
+    *DRAWING,
     "timeline.js",
     "listing.js",
     "replay.js",

@@ -47,19 +47,6 @@ OBSERVER_GAIN = 40.0
 """Of the observer [1/s]: 63 % of a push is felt after 25 ms."""
 THRESHOLD, EFFORT_SHARE = 2.0, 0.01
 """Of the detector: 2 N m, and 1 % of what a joint can do."""
-SHARED = (
-    "vendor/vendor.js",
-    "kinematics.js",
-    "palette.js",
-    "quality.js",
-    "arm_view.js",
-    "world_view.js",
-    "marks_view.js",
-    "scene.js",
-    "plots.js",
-    "ui.js",
-    "grip.js",
-)
 OWN = ("wasm_arm.js", "sway.js", "arm.js")
 STYLES = ("theme.css", "vendor/uplot.css", "controls.css")
 
@@ -195,7 +182,8 @@ def _own_file(name: str) -> str:
 @cache
 def _modules() -> str:
     return pages.Packed().text(
-        {name: pages.page_file(name) for name in SHARED} | {name: _own_file(name) for name in OWN}
+        {name: pages.page_file(name) for name in (*pages.DRAWING, "ui.js", "grip.js")}
+        | {name: _own_file(name) for name in OWN}
     )
 
 
