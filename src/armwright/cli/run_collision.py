@@ -35,7 +35,7 @@ from armwright.cli.output import tell as remark
 from armwright.cli.program_command import program
 from armwright.cli.run_detection import detection
 from armwright.cli.run_worlds import worlds
-from armwright.cli.wire_driving import WireDriving, ready_to_ask
+from armwright.cli.wire_driving import WireDriving
 from armwright.cli.written_files import unfinished
 from armwright.errors import NotSupportedError
 
@@ -205,12 +205,12 @@ def _on_the_wire(
         if given:
             fail(f"{word} does not go with --wire: the arm is that of --model, and feels by its motor currents")
 
-    ready_to_ask(driving, options.out, "FOLDER for its page and the recordings")
     began = time.perf_counter()
     job = wire_job_of(
         asked,
         driving,
         find_world(world),
+        options.out,
         reaction=touch.reaction.replace("-", " "),  # type: ignore[arg-type]  # it is checked there
         budget=Budget(options.duration, options.contacts),
         payload=touch.payload,
