@@ -18,7 +18,7 @@ from armwright.lab.wire import netft, rtde, xsens
 from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 from armwright.lab.wire.script_stream import LINES_AT_ONCE
 from support.lab import PORTS, address, call, dial, exactly, read_packet, wait_for
-from support.patience import PATIENCE
+from support.patience import PATIENCE, until
 
 MOST_TICKS = 20_000  # a guard against a test that hangs
 
@@ -327,7 +327,15 @@ def test_a_client_that_only_sends_scripts_keeps_its_port(still, port):
             still._publish()
             still._feed.tick(None)
     (connection,) = still.network.connections(port)
-    assert connection.open and connection.listens  # and its next script is taken
+    assert connection.open and connection.listens
+    c.registers.out_ints[0], q = 0, c.plant.live.q.copy()
+    sock.sendall(
+        b"def next():\n  write_output_integer_register(0, 7)\n"
+        b"  movej(get_target_joint_positions() + [0.1, 0, 0, 0, 0, 0])\nend\n"
+    )
+    until(lambda: still.tick() or c.registers.out_ints[0] == 7, "its next script is taken and runs")
+    ticked(still, lambda: c.program is None, "it comes to its end")
+    assert abs(c.plant.live.q[0] - q[0] - 0.1) < 1e-3 and connection.open
     sock.close()
 
 

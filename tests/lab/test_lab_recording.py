@@ -317,6 +317,6 @@ def test_protocol_vectors_of_the_inertial_unit():
 
 
 def test_the_756_bytes_are_those_of_004():
-    from armwright.lab.controller.published import REALTIME
+    from armwright.lab.wire.realtime import CB3_BYTES
 
-    assert REALTIME.size == 756 and struct.calcsize(">I") + 94 * 8 == 756
+    assert CB3_BYTES == 756 and struct.calcsize(">I") + 94 * 8 == 756

@@ -5,6 +5,8 @@ import time
 
 import numpy as np
 
+import armwright as aw
+from armwright.lab.stand import PORTS, Stand
 from armwright.lab.virtual_controller import VirtualController
 from armwright.live.wire_script import STAND
 from armwright.live.wire_socket import WireSocket
@@ -29,3 +31,12 @@ def test_a_slow_client_gets_every_sample_by_itself():
         client.close()
     steps = np.diff([one[-1] for one in stamps[3:]])
     assert np.abs(steps - 0.008).max() < 1e-6 and all(len(one) == 1 for one in stamps[3:])
+
+
+def test_a_stand_that_waits_for_clients_takes_no_processor_from_them():
+    """Under real-time scheduling its ticks, which follow each other at once, would leave little to anybody else."""
+    stands = [Stand(aw.load("ur5"), ports=dict.fromkeys(PORTS, 0), lockstep=lockstep) for lockstep in (False, True)]
+    asks = [stand.clock.wants_fifo for stand in stands]
+    for stand in stands:
+        stand.close()
+    assert asks == [True, False]

@@ -6,10 +6,16 @@ import pytest
 
 import armwright as aw
 from armwright.errors import InputError
+from armwright.graph.kernel import Kernel
 from armwright.kinematics import fk
+from armwright.lab.controller.controller import Controller
+from armwright.lab.controller.published import values
 from armwright.lab.lab_plant import LabPlant
+from armwright.lab.script.script_host import ScriptHost
+from armwright.lab.wire.rtde_fields import OUTPUTS, kinds_of
 from armwright.robot.measured import ASSUMED_ROTORS
 from armwright.spatial.rotations import exp_so3
+from support.patience import until
 
 Q0 = np.array([0.0, -1.57, 1.57, -1.57, -1.57, 0.0])
 ZERO = np.zeros(6)
@@ -154,3 +160,52 @@ def test_measured_currents_have_the_noise_that_was_asked_for_and_the_same_seed_g
     assert np.allclose(rows[0].mean(axis=0), exact, atol=0.006) and np.allclose(rows[0].std(axis=0), 0.05, rtol=0.08)
     with pytest.raises(InputError, match="current noise"):
         LabPlant(aw.load("ur5"), q0=Q0, current_noise=-1.0)
+
+
+EVERYTHING = """def prog():
+  movej(pose_add(get_actual_tcp_pose(), p[0, 0.02, 0, 0, 0, 0]), t=0.1)
+  movel(pose_add(get_target_tcp_pose(), p[0.01, 0, 0, 0, 0, 0]), t=0.1)
+  movep(pose_add(get_target_tcp_pose(), p[0, 0, 0.01, 0, 0, 0]), v=0.2, r=0.001)
+  a = pose_add(get_target_tcp_pose(), p[0.01, 0.01, 0, 0, 0, 0])
+  movec(a, pose_add(a, p[0.01, -0.01, 0, 0, 0, 0]), a=2, v=0.2)
+  speedl([0.01, 0, 0, 0, 0, 0], 0.5, 0.02)
+  stopl(10)
+  servoc(get_target_tcp_pose(), 1.2, 0.25, 0.01)
+  q = get_inverse_kin(pose_add(get_target_tcp_pose(), p[0, 0.2, 0.1, 0, 0.5, 0]))
+  force_mode(p[0, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0], [0, 0, 1, 0, 0, 0], 2, [0.1, 0.1, 0.1, 0.3, 0.3, 0.3])
+  sleep(0.02)
+  end_force_mode()
+  freedrive_mode()
+  sleep(0.02)
+  end_freedrive_mode()
+  direct_torque([0, 0, 0, 0, 0, 0])
+  textmsg(get_tcp_force(), get_jacobian())
+  movej([0, -1.5, 1.5, -1.5, -1.5, 0.1], t=0.2, r=0.01)
+  movej([0, -1.5, 1.5, -1.5, -1.5, 0], t=0.2)
+  write_output_integer_register(0, 7)
+end
+"""
+
+
+def test_nothing_is_compiled_once_the_arm_is_made(monkeypatch):
+    """A first pose, a first field that few ask for: each took 20 to 90 ms of a tick where no code was kept."""
+    plant, late = LabPlant(aw.load("ur5"), q0=Q0), []
+    make = Kernel._make_rows
+    monkeypatch.setattr(Kernel, "_make_rows", lambda kernel: late.append(kernel.name) or make(kernel))
+    c = Controller(plant, e_series=True, software="5.25.1")
+    c.settle()
+    host = ScriptHost(c)
+    host.run(EVERYTHING)
+    for _ in range(4000):
+        c.tick()
+        until(lambda: not c.solver._jobs, "what a tick asked for is solved")
+        if c.program is None:
+            break
+    said = c.outbox.take()
+    assert c.registers.out_ints[0] == 7, said
+    outputs = values(c)
+    assert all(outputs[name] is not None for name in kinds_of(OUTPUTS, c.version))
+    plant.feel(), plant.flange(), plant.look()
+    assert late == []
+    host.close()
+    c.solver.close()

@@ -58,19 +58,36 @@ def test_a_fault_ends_the_program_at_its_place(c):
 
 def test_the_mode_is_left_and_the_program_goes_on(c):
     say(c, "n = 3")
-    say(c, "end_interpreter_mode()")
+    say(c, "end_interpreter()")
     went(c, 20)
     assert c.program is None and c.registers.out_ints[1] == 3
 
 
-def test_abort_ends_the_move_under_way_and_forgets_the_rest(c):
+def test_abort_ends_the_move_under_way_and_goes_on_with_the_next_statement(c):
     say(c, f"movej({(HOME + 0.8).tolist()}, a=2, v=1)")
     say(c, "write_output_integer_register(0, 9)")
     went(c, 200)
     assert c.moving and say(c, "abort") == "ack: 2: abort"
     went(c, 300)
+    assert not c.moving and 0.0 < c.reference.q[0] < 0.79 and c.registers.out_ints[0] == 9
+    assert say(c, "statelastexecuted") == "state: 2: statelastexecuted" and c.program is not None
+
+
+def test_skipbuffer_before_abort_leaves_nothing_to_do(c):
+    say(c, f"movej({(HOME + 0.8).tolist()}, a=2, v=1)")
+    say(c, "write_output_integer_register(0, 9)")
+    went(c, 200)
+    assert say(c, "skipbuffer") == "ack: 2: skipbuffer" and say(c, "abort") == "ack: 2: abort"
+    went(c, 300)
     assert not c.moving and 0.0 < c.reference.q[0] < 0.79 and c.registers.out_ints[0] == 0
     assert say(c, "statelastcleared") == "state: 2: statelastcleared" and c.program is not None
+
+
+def test_clearing_keeps_the_statements_behind_it(c):
+    for line in ("n = 2", "clear_interpreter()", "write_output_integer_register(0, n)"):
+        say(c, line)
+    went(c, 20)
+    assert c.registers.out_ints[0] == 2 and say(c, "statelastcleared") == "state: 2: statelastcleared"
 
 
 def test_skipbuffer_forgets_what_has_not_begun(c):

@@ -32,6 +32,7 @@ from armwright.cli.output import say, say_json_line, tell
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
+    from armwright.lab.controller.controller import Controller
     from armwright.lab.flange_sensing import DeviceClock
     from armwright.lab.force_sensors import ForceSensor
     from armwright.lab.foxglove_feed import FoxgloveFeed
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from armwright.robot.model import Robot
     from armwright.world.world import World
 
+MOST_NEWS = 20  # lines of what the controller says that are printed at a time, five times a second
 UntilCtrlC = Annotated[float | None, duration_option("After which it stops; until Ctrl-C by default.")]
 FtHttpPort = Annotated[
     int, typer.Option(metavar="PORT", help="Of the force sensor's page; below 1024 may need rights.")
@@ -192,7 +194,14 @@ def serve(
                 say(f"inertial unit at {unit.path}")
             if shown is not None:
                 say(f"Foxglove: open connection ws://{host}:{shown.port}")
-        until_told(how.duration, lambda: stand.clock.running and not gone.is_set())
+        news = OperatorNews(stand.controller)
+
+        def going() -> bool:
+            if not json:
+                news.tell()
+            return stand.clock.running and not gone.is_set()
+
+        until_told(how.duration, going)
     finally:
         stand.close()
     if stand.clock.error is not None:
@@ -204,6 +213,24 @@ def serve(
             say(line)
         period = 1e3 / stand.controller.rate
         say(f"{stand.controller.publications} publications, {stand.gaps} gaps > {2 * period:g} ms between them")
+
+
+class OperatorNews:
+    """What the screen of a teach pendant would show: programs that begin and end, their faults, stops, popups."""
+
+    def __init__(self, controller: Controller) -> None:
+        """Begin with what comes from now on."""
+        self._c, self._told = controller, controller.noted
+
+    def tell(self) -> None:
+        """Print what has come since the last time, `MOST_NEWS` lines at most."""
+        with self._c.lock:
+            fresh, last, time = self._c.noted - self._told, list(self._c.messages)[-MOST_NEWS:], self._c.time
+            self._told = self._c.noted
+        if fresh > MOST_NEWS:
+            tell(f"{time:9.1f} s  … and {fresh - len(last)} lines before this one")
+        for words in last[-fresh:] if fresh else ():
+            tell(f"{time:9.1f} s  {words}")
 
 
 def until_told(seconds: float | None, going: Callable[[], bool]) -> None:

@@ -15,6 +15,7 @@ from armwright.lab.mat_file import write_mat
 from armwright.lab.packets import Recorded, read_packets, recipe_from
 from armwright.lab.sources import ASSUMED, scales
 from armwright.lab.wire import netft, xsens
+from armwright.lab.wire.realtime import place_in
 from armwright.packages import need
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def _realtime(recorded: Recorded) -> tuple[list[str], Array]:
     rows = []
     for packet in recorded.of("/robot/realtime"):
         numbers = struct.unpack_from(f">{(len(packet.data) - 4) // 8}d", packet.data, 4)
-        rows.append([packet.host * 1e-9, *numbers[:52]])
+        at = place_in(len(packet.data), "actual_tool_accelerometer")
+        rows.append([packet.host * 1e-9, *numbers[:49], *numbers[at : at + 3]])
     return columns, np.array(rows, dtype=np.float64)
 
 

@@ -296,7 +296,8 @@ class LabPlant:
         self.inverse(self.pose_of(first), first)
         self.inverse(POSE_OUT_OF_REACH, first)  # what looks for a way compiles, too
         self.look()
-        self.model()
+        for first_use in (self.model, self.detail, self.feel, self.flange, lambda: self.towards(first, self.now.pose)):
+            first_use()  # none of them compiles within a tick
 
     def step(self, q: Array, qd: Array, qdd: Array) -> None:
         """One tick of 2 ms towards a reference."""

@@ -42,7 +42,6 @@ class OperatorPanel:
 
     def show_popup(self, text: str) -> None:
         """Show a window; clients of the primary port are told."""
-        self.c.messages.append(f"popup: {text[:200]}")
         self.c.say(PopupMessage(0, "", text))
 
     def close_popup(self) -> None:

@@ -125,7 +125,7 @@ class ProgramStore:
         loading.done = True
         if isinstance(found, ArmwrightError):
             loading.refused, loading.missing = str(found), isinstance(found, MissingProgramError)
-            self._c.messages.append(f"program not loaded: {found}")
+            self._c.note(f"program not loaded: {found}")
         else:
             assert isinstance(found, UrpProgram | str)
             self.name, self._program = name, found
@@ -156,7 +156,7 @@ class ProgramStore:
     def _served(self, name: str, found: object) -> None:
         self._asking = False
         if isinstance(found, ArmwrightError):
-            self._c.messages.append(f"program {name} not started: {found}")
+            self._c.note(f"program {name} not started: {found}")
             return
         if self._c.state is ControllerState.READY and self.name == name:
             self._start(str(found))

@@ -23,6 +23,7 @@ from defusedxml.common import DefusedXmlException
 from armwright.lab.net import LabError
 from armwright.lab.packets import Channel, recipe_text
 from armwright.lab.wire import netft, rtde, xsens
+from armwright.lab.wire.realtime import CB3_BYTES
 from armwright.lab.wire.rtde import Recipe
 from armwright.lab.wire.rtde_fields import OUTPUTS
 
@@ -249,7 +250,7 @@ class RtdeSource(_Tcp):
 
 
 class RealtimeSource(_Tcp):
-    """The 756-byte stream of port 30003 (004, Table 4.3), however it is segmented."""
+    """The stream of port 30003, however it is segmented: 756 bytes of 004 every 8 ms, or those of an e-Series."""
 
     topic, step, modulus = "/robot/realtime", 1, 0
 
@@ -272,7 +273,7 @@ class RealtimeSource(_Tcp):
                 return
             data = bytes(self.buffer[:size])
             del self.buffer[:size]
-            yield round(stamp * 1e9), round(stamp / 0.008), data
+            yield round(stamp * 1e9), round(stamp / (0.008 if size == CB3_BYTES else 0.002)), data
 
 
 class FtSource:

@@ -19,7 +19,7 @@ from armwright.errors import InputError
 from armwright.lab.controller.controller import CONTROLLER_TICK, Controller
 from armwright.lab.controller.controller_states import CommandPlace
 from armwright.lab.controller.port_commands import obey_port, port_command, refuses
-from armwright.lab.controller.published import Outputs, realtime_packet, values
+from armwright.lab.controller.published import Outputs, values
 from armwright.lab.lab_clock import Clock
 from armwright.lab.lab_plant import LabPlant
 from armwright.lab.net import STEPS_PER_TICK, Connection, Network
@@ -30,6 +30,7 @@ from armwright.lab.script.script_host import ScriptHost
 from armwright.lab.script.script_sockets import addresses_of
 from armwright.lab.wire.dashboard import BANNER, DashboardConnection
 from armwright.lab.wire.interpreter_mode import InterpreterConnection
+from armwright.lab.wire.realtime import realtime_packet
 from armwright.lab.wire.rtde import RtdeConnection
 from armwright.lab.wire.script_stream import ScriptReader
 
@@ -222,7 +223,7 @@ class Stand:
             tcp: pose (6,) at the flange.
             sensitivity: of the collision detector; 2 halves its thresholds.
             faults: to inject.
-            fifo: ask for real-time scheduling of the clock.
+            fifo: ask for real-time scheduling of the clock; never in lockstep, which would starve its clients.
             software: version to report, such as "5.26.0"; clients ask newer ones for more.
             pace: seconds of the controller per second; clients that use its clock notice nothing.
             current_noise: deviation of a published motor current [A].
@@ -257,7 +258,7 @@ class Stand:
         self.gaps, self._published = 0, math.inf
         self._values: Outputs | None = None  # of the last publication
         self._stall_at = round(STALL_AT / CONTROLLER_TICK)
-        self.clock = Clock(self.tick, CONTROLLER_TICK / pace, fifo=fifo)
+        self.clock = Clock(self.tick, CONTROLLER_TICK / pace, fifo=fifo and not lockstep)
         try:
             self.ports = self._listen({**PORTS, **(ports or {})})
             for _ in range(8):  # what is slow the first time is done before anybody waits
@@ -359,12 +360,11 @@ class Stand:
         for connection in self.network.connections("rtde"):
             assert isinstance(connection.talk, RtdeConnection)
             connection.send(connection.talk.data(c.publications, v))
-        streams = self.network.connections("realtime")
-        if streams and c.ticks % 4 == 0:
-            packet = realtime_packet(v)
+        streams = [connection for connection in self.network.connections("realtime") if connection.keeps_up]
+        if streams:
+            packet = realtime_packet(v, c.version)
             for connection in streams:
-                if connection.keeps_up:
-                    self._stream(connection, packet)
+                self._stream(connection, packet)
         return False
 
     def _stream(self, connection: Connection, packet: bytes) -> None:

@@ -27,13 +27,19 @@ MOST_VALID = 6  # words that an error lists as valid
 
 @dataclass(frozen=True)
 class Spelling:
-    """Spelling of a language: regular expressions of names and signs, how comments begin, whether lines matter."""
+    """Spelling of a language.
+
+    Attributes:
+        names, signs, numbers: regular expressions. comments: how they begin. lines: whether lines matter.
+        data: whether numbers in brackets are one word. cased: whether names that differ in case are different.
+    """
 
     names: str
     signs: str
     comments: tuple[str, ...]
     lines: bool
     data: bool = False
+    cased: bool = False
     numbers: str = NUMBER
     pattern: re.Pattern[str] = field(init=False, repr=False)
 
@@ -55,31 +61,33 @@ class Spelling:
 def words_of(text: str, spelling: Spelling, file: str) -> list[Token]:
     """Cut a text into words, the last of kind ``end``; characters that fit nowhere are words of kind ``odd``."""
     found: list[Token] = []
-    line, before, position, size = 1, -1, 0, len(text)
-    match_at, lines = spelling.pattern.match, spelling.lines
-    while position < size:
-        match = match_at(text, position)
-        if match is None or match.lastgroup is None:
-            break
+    line, before = 1, -1
+    lines, cased, add, make = spelling.lines, spelling.cased, found.append, tuple.__new__
+    for match in spelling.pattern.finditer(text):  # words follow each other without a gap: the last kind fits anything
         kind = match.lastgroup
-        start, position = match.span(kind)
+        if kind is None:
+            break
+        start = match.start(kind)
         if kind == "newline":
             if lines:
-                found.append(Token("newline", "end of line", "\n", line, start - before))
+                add(make(Token, (kind, "end of line", "\n", line, start - before)))
             line, before = line + 1, start
             continue
         if kind == "remark":
             continue
         word = match[kind]
-        key = word[1:-1] if kind == "string" else word if kind in ("number", "data") else word.lower()
-        if kind == "string" and (len(word) < 2 or not word.endswith('"')):
-            kind = "odd"
-        found.append(Token(kind, word, key, line, start - before))
+        if kind == "string":
+            key = word[1:-1]
+            if len(word) < 2 or not word.endswith('"'):
+                kind = "odd"
+        else:
+            key = word if cased or kind in ("number", "data") else word.lower()
+        add(make(Token, (kind, word, key, line, start - before)))
         if kind == "data" and "\n" in word:
             line, before = line + word.count("\n"), start + word.rindex("\n")
         if len(found) > MAX_TOKENS:
             raise ProgramError(f"more than {MAX_TOKENS} words", file=file, line=line, valid="a shorter program")
-    found.append(Token("end", "end of file", "", line, size - before))
+    found.append(Token("end", "end of file", "", line, len(text) - before))
     return found
 
 

@@ -10,6 +10,7 @@ are ``…`` is known by name only: a reader may leave it out, the machine refuse
 from __future__ import annotations
 
 import ast
+from functools import cache
 from typing import NamedTuple
 
 ANY = "…"
@@ -25,6 +26,17 @@ TREATMENTS = {
     "quiet": "changes nothing that moves depend on",
 }
 """What functions do, as far as a reader of programs must know it."""
+
+
+@cache
+def _names_of(parameters: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(p.partition("=")[0] for p in parameters)
+
+
+@cache
+def _value_of(text: str) -> object:
+    """Return the value that a default is written as; a list of it belongs to the table."""
+    return ast.literal_eval(text.removeprefix("p"))
 
 
 class Builtin(NamedTuple):
@@ -53,7 +65,7 @@ class Builtin(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the parameters, in order."""
-        return tuple(p.partition("=")[0] for p in self.parameters)
+        return _names_of(self.parameters)
 
     @property
     def fewest(self) -> int:
@@ -78,7 +90,7 @@ class Builtin(NamedTuple):
     def default(self, name: str) -> object:
         """Return the default of a parameter: a number, truth value, text or list; None where there is none to tell."""
         text = next((p.partition("=")[2] for p in self.parameters if p.partition("=")[0] == name), "")
-        return ast.literal_eval(text.removeprefix("p")) if text else None
+        return _value_of(text) if text else None
 
 
 def _split(inside: str) -> tuple[str, ...]:
@@ -267,7 +279,7 @@ BUILTINS: dict[str, Builtin] = {
         enable_external_ft_sensor(enable, sensor_mass=0, sensor_measuring_offset=[0, 0, 0], sensor_cog=[0, 0, 0])
         force_mode_set_damping(damping)\nforce_mode_set_gain_scaling(scaling)
         rtde_set_watchdog(variable_name, min_frequency, action="pause"); Hz
-        assert(expression)\nprotective_stop()\nclear_interpreter()\nend_interpreter_mode()
+        assert(expression)\nprotective_stop()\nclear_interpreter()\nend_interpreter()
         get_last_executed_interpreter\npowerdown""",
     ),
     **_rows(  # with which a program that PolyScope wrote begins

@@ -30,18 +30,21 @@ def bind_names(module: ScriptModule) -> None:
         key: [o for o, s in spans.items() if o != key and s[0] <= spans[key][0] and spans[key][1] <= s[1]]
         for key in spans
     }
-    program: list[tuple[int, str]] = [(at.line, at.key) for at, _ in set_names(module.top)]
+    program = [at for at, _ in set_names(module.top)]
     wide: set[str] = set()
     first_level = {key for key in spans if not inside[key] and any(key in around for around in inside.values())}
     for key, routine in module.routines.items():
         names = list(set_names(routine.body))
         wide |= {at.key for at, storage in names if storage == "global"}
         if key in first_level:
-            program += [(at.line, at.key) for at, _ in names]
+            program += [at for at, _ in names]
+    first_line: dict[str, int] = {}  # in which the program sets a name
+    for at in program:
+        first_line[at.key] = min(at.line, first_line.get(at.key, at.line))
     for key, routine in module.routines.items():
         own = {p.at.key for p in routine.parameters}
         for at, storage in set_names(routine.body):
-            before = key in first_level or any(name == at.key and line < routine.at.line for line, name in program)
+            before = key in first_level or first_line.get(at.key, routine.at.line) < routine.at.line
             if (storage == "local" and key not in first_level) or (not storage and not before and at.key not in wide):
                 own.add(at.key)
         module.bound[key] = own

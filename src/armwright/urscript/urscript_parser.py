@@ -58,16 +58,14 @@ STATEMENT_WORDS = (KEYWORDS | MOTION) - {"and", "or", "not", "xor", "True", "Fal
 
 
 def _words(found: list[Token]) -> list[Token]:
-    """Return words with their case, single-quoted texts, and without the ends of lines that end no statement."""
+    """Return words with single-quoted texts, and without the ends of lines that end no statement."""
     kept: list[Token] = []
     depth, last = 0, len(found) - 1
     for place, word in enumerate(found):
         kind, key = word.kind, word.key
         if kind == "name":
-            if word.text.startswith("'"):
-                word = Token("string", word.text, word.text[1:-1], word.line, word.column)
-            else:
-                word = Token("name", word.text, word.text, word.line, word.column)
+            if key[0] == "'":
+                word = Token("string", key, key[1:-1], word.line, word.column)
         elif kind == "symbol":
             if key in "([{":
                 depth += 1
@@ -92,6 +90,7 @@ class UrscriptParser(TreeParser):
         signs=r"<=|>=|==|!=|[-+*/%^()\[\]{}=:,<>.;$]",
         comments=("#",),
         lines=True,
+        cased=True,
     )
     powers: ClassVar[dict[str, int]] = {
         **dict.fromkeys(("or",), 1),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from armwright.errors import ArmwrightError, InputError, SimulationError
-from armwright.lab.controller.controller_messages import CANNOT_FOLLOW, COLLISION_FELT, ErrorCodeMessage
+from armwright.lab.controller.controller_messages import CANNOT_FOLLOW, COLLISION_FELT, ErrorCodeMessage, words_of
 from armwright.lab.controller.controller_states import (
     BRAKED,
     DURATIONS,
@@ -139,6 +139,7 @@ class Controller:
         scripts: makes programs of texts, if there is one.
         solver: for what a tick cannot wait for. execution_time: of the tick before this one [ms].
         outbox: what clients of the primary interface are to be told.
+        messages: what the operator was told last; noted: how many that were so far.
         ignored: programs and commands that came in a state that does not take them.
         collisions: protective stops so far.
     """
@@ -174,6 +175,7 @@ class Controller:
         self.steady = self.execution_time = 0.0
         self.ft_offset = np.zeros(6)
         self.messages: deque[str] = deque(maxlen=100)
+        self.noted = 0
         self.outbox = Outbox()
         self.watchdogs = InputWatchdogs()
         limits = [joint.limits for joint in plant.robot.joints]
@@ -204,6 +206,14 @@ class Controller:
     def say(self, record: ControllerMessage) -> None:
         """Tell the clients of the primary interface something, at the end of this tick; see `Outbox`."""
         self.outbox.put(record)
+        words = words_of(record)
+        if words:
+            self.note(words)
+
+    def note(self, words: str) -> None:
+        """Tell the operator something, as the screen of a teach pendant would."""
+        self.messages.append(words)
+        self.noted += 1
 
     @property
     def time(self) -> float:
@@ -231,7 +241,7 @@ class Controller:
             self.halt(PROGRAM_STOP_DECELERATION)  # what is steered from moment to moment is not taken up again
         if event is ControllerEvent.COLLISION:
             self.collisions += 1
-            self.messages.append(f"protective stop: {self.why}")
+            self.note(f"protective stop: {self.why}")
         if event is ControllerEvent.ELAPSED and follows is ControllerState.READY and before in AT_REST:
             self.settle()
         return True
@@ -315,7 +325,7 @@ class Controller:
             try:
                 self.plant.step(*self.reference)
             except SimulationError as error:
-                self.messages.append(f"fault: {error}")
+                self.note(f"fault: {error}")
                 self.plant.live.reset(self.reference.q)
                 self.handle(ControllerEvent.BREAK)
         if self.state in WATCHED and self.plant.alarm:
@@ -339,7 +349,7 @@ class Controller:
             self.handle(ControllerEvent.ELAPSED)
         late = self.watchdogs.overdue(self.time) if self.state is ControllerState.PLAYING else None
         if late is not None:
-            self.messages.append(f"watchdog: {late[0]} has not been heard; the program is told to {late[1]}")
+            self.note(f"watchdog: {late[0]} has not been heard; the program is told to {late[1]}")
             self.handle(ControllerEvent.PAUSE if late[1] == "pause" else ControllerEvent.END)
         event = awaited(self.state, self.inputs)
         if event is not None:
@@ -377,7 +387,7 @@ class Controller:
             self.protective_stop(str(lost))
             return
         except ArmwrightError as error:  # the next move of a program cannot be made
-            self.messages.append(f"program ended: {error}")
+            self.note(f"program ended: {error}")
             self.handle(ControllerEvent.END)
             return
         robot = self.plant.robot

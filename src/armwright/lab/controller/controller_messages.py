@@ -86,6 +86,7 @@ class RequestValueMessage:
     text: str
 
 
+MOST_WORDS = 200  # characters of a text that the operator is shown
 ControllerMessage: TypeAlias = (
     KeyMessage
     | RuntimeExceptionMessage
@@ -96,3 +97,18 @@ ControllerMessage: TypeAlias = (
     | PopupMessage
     | RequestValueMessage
 )
+
+
+def words_of(record: ControllerMessage) -> str:
+    """Return what the operator reads of a record; nothing of those that only clients are told."""
+    if isinstance(record, KeyMessage):
+        return f"program {record.text}: {'started' if record.title == PROGRAM_STARTED else 'stopped'}"
+    if isinstance(record, RuntimeExceptionMessage):
+        return f"program, line {record.line}, column {record.column}: {record.text[:MOST_WORDS]}"
+    if isinstance(record, TextMessage):
+        return f"textmsg: {record.text[:MOST_WORDS]}"
+    if isinstance(record, PopupMessage):
+        return f"popup: {record.text[:MOST_WORDS]}"
+    if isinstance(record, RequestValueMessage):
+        return f"the program asks for a value ({record.kind}): {record.text[:MOST_WORDS]}"
+    return ""

@@ -43,6 +43,6 @@ def refuses(c: Controller) -> bool:
     if c.place is not CommandPlace.LOCAL:
         return False
     c.ignored += 1
-    c.messages.append("script refused: the controller is in local control")
+    c.note("script refused: the controller is in local control")
     c.say(ErrorCodeMessage(READ_ONLY, 0, 3, "the interface is read-only: the controller is in local control"))
     return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller publishes: every RTDE output by name, and the 756 bytes of the CB3 real-time port.
+"""What the controller publishes: every output by its name in RTDE.
 
 `Outputs` computes a value when it is first asked for, so that a tick costs what clients want to know and no more. What
 is not simulated is constant: temperatures, voltages of the control box, the lines of Euromap 67, encoders of conveyors.
@@ -9,7 +9,6 @@ A controller that never stops for a deviation of its joints has a deviation rati
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from armwright.lab.plant_detail import PlantDetail
     from armwright.types import Array
 
-REALTIME = struct.Struct(">I94d")
-"""Length 756, then 94 doubles; 004 lists those that it uses in Table 4.3."""
 TEMPERATURE, MAIN_VOLTAGE, ROBOT_VOLTAGE = 32.0, 48.0, 48.0  # constants: these are not simulated
 NOT_SCALED, NO_PROGRAM = 1, 0
 """RTDE's time_scale_source: nothing but the slider slows the program down; there is none."""
@@ -249,28 +246,3 @@ for _k in range(48):
 for _k in range(64, 128):
     VALUES[f"output_bit_register_{_k}"] = _bit("out_bits", _k)
     VALUES[f"input_bit_register_{_k}"] = _bit("bits", _k)
-
-
-def realtime_packet(v: Outputs) -> bytes:
-    """Return the real-time packet of 756 bytes (004, Table 4.3) from the outputs of `values`."""
-    numbers = [
-        v["timestamp"],
-        *v["target_q"],
-        *v["target_qd"],
-        *v["target_qdd"],
-        *v["target_current"],
-        *v["target_moment"],
-        *v["actual_q"],
-        *v["actual_qd"],
-        *v["actual_current"],
-        *v["actual_tool_accelerometer"],
-        *[0.0] * 15,
-        *v["actual_TCP_force"],
-        *v["actual_TCP_pose"],
-        *v["actual_TCP_speed"],
-        float(v["actual_digital_input_bits"]),
-        *v["joint_temperatures"],
-        v["actual_execution_time"],
-        0.0,
-    ]
-    return REALTIME.pack(REALTIME.size, *numbers)

@@ -13,7 +13,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from armwright.errors import ProgramError
-from armwright.lab.script.script_expressions import ExpressionCompiler, FunctionHead
+from armwright.lab.script.script_expressions import LOAD, STORE, ExpressionCompiler, FunctionHead
 from armwright.lab.script.script_faults import ScriptError
 from armwright.syntax import program_tree as tree
 from armwright.syntax.scanner import Token
@@ -191,8 +191,8 @@ class ScriptCompiler(ExpressionCompiler):
             self.fail("compile_error: two parameters have one name", begin)
         inside: list[ast.stmt] = [
             ast.If(
-                self.helper("entered", [ast.Name("d", ast.Load(), **place)], begin),
-                [ast.Expr(ast.Yield(ast.Name("h_busy", ast.Load(), **place), **place), **place)],
+                self.helper("entered", [ast.Name("d", LOAD, **place)], begin),
+                [ast.Expr(ast.Yield(ast.Name("h_busy", LOAD, **place), **place), **place)],
                 [],
                 **place,
             )
@@ -201,12 +201,12 @@ class ScriptCompiler(ExpressionCompiler):
             if parameter.key in optional and routine is not None:
                 value = self.kept(self.module.defaults[routine.at.key][parameter.key])
                 test = ast.Compare(
-                    ast.Name(f"v_{parameter.key}", ast.Load(), **place),
+                    ast.Name(f"v_{parameter.key}", LOAD, **place),
                     [ast.Is()],
-                    [ast.Name("h_missing", ast.Load(), **place)],
+                    [ast.Name("h_missing", LOAD, **place)],
                     **place,
                 )
-                store = ast.Assign([ast.Name(f"v_{parameter.key}", ast.Store(), **place)], value, **place)
+                store = ast.Assign([ast.Name(f"v_{parameter.key}", STORE, **place)], value, **place)
                 inside.append(ast.If(test, [store], [], **place))
         inside += self.block(block)
         if self.shared:
@@ -266,7 +266,7 @@ class ScriptCompiler(ExpressionCompiler):
             value = None if node.value is None else self.kept(node.value)
             return [ast.Return(value, **place)]
         if isinstance(node, tree.Leave) and node.what == "program":
-            return [ast.Raise(ast.Name("h_halt", ast.Load(), **place), None, **place)]
+            return [ast.Raise(ast.Name("h_halt", LOAD, **place), None, **place)]
         if isinstance(node, tree.Leave):
             if not self.loops:
                 self.fail(f"compile_error: {at.text} belongs into a loop", at)
@@ -291,11 +291,11 @@ class ScriptCompiler(ExpressionCompiler):
         """Return the assignment to a variable whose list keeps its length, if it has one already."""
         place = self.at(at)
         name = f"s_{len(self.places)}"
-        new, old = ast.Name(name, ast.Load(), **place), ast.Name(f"v_{at.key}", ast.Load(), **place)
+        new, old = ast.Name(name, LOAD, **place), ast.Name(f"v_{at.key}", LOAD, **place)
         again: ast.stmt = ast.Assign([self.stored(at)], self.helper("fitted", [old, new], at), **place)
         first: ast.stmt = ast.Assign([self.stored(at)], new, **place)
-        unset = ast.ExceptHandler(ast.Name("h_unset", ast.Load(), **place), None, [first], **place)
-        keep: ast.stmt = ast.Assign([ast.Name(name, ast.Store(), **place)], value, **place)
+        unset = ast.ExceptHandler(ast.Name("h_unset", LOAD, **place), None, [first], **place)
+        keep: ast.stmt = ast.Assign([ast.Name(name, STORE, **place)], value, **place)
         return [keep, ast.Try([again], [unset], [], [], **place)]
 
     def stored(self, at: Token) -> ast.expr:
@@ -304,7 +304,7 @@ class ScriptCompiler(ExpressionCompiler):
             self.fail(f"compile_error: {at.text} is a function", at)
         if at.key not in self.own:
             self.shared.add(at.key)
-        return ast.Name(f"v_{at.key}", ast.Store(), **self.at(at))
+        return ast.Name(f"v_{at.key}", STORE, **self.at(at))
 
     def branches(self, node: tree.If) -> ast.stmt:
         """Return ``if … elif … else``."""
@@ -322,10 +322,10 @@ class ScriptCompiler(ExpressionCompiler):
             self.fail(f"compile_error: more than {MOST_BRANCHES} cases", node.at)
         place = self.at(node.at)
         name = f"s_{len(self.places)}"
-        keep: ast.stmt = ast.Assign([ast.Name(name, ast.Store(), **place)], self.expression(node.subject), **place)
+        keep: ast.stmt = ast.Assign([ast.Name(name, STORE, **place)], self.expression(node.subject), **place)
         otherwise = self.block(node.otherwise)
         for values, block in reversed(node.cases):
-            subject = ast.Name(name, ast.Load(), **place)
+            subject = ast.Name(name, LOAD, **place)
             test = self.helper("equal", [subject, self.expression(values[0])], node.at)
             otherwise = [ast.If(test, self.body(block, node.at), otherwise, **place)]
         return [keep, *otherwise]

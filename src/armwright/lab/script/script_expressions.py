@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from armwright.syntax.scanner import Token
     from armwright.urscript import Builtin, ScriptModule
 
+LOAD, STORE = ast.Load(), ast.Store()
 LISTS_GROW_SINCE = (5, 15)  # software; lists keep their first length before, and have no methods
 DEEPEST_EXPRESSION = 150  # operations inside one another: below what Python's own compiler takes
 NODES_PER_WORK = 8  # nodes that take as long as an empty pass of a loop
@@ -75,7 +76,7 @@ class ExpressionCompiler:
     def helper(self, name: str, arguments: list[ast.expr], at: Token) -> ast.expr:
         """Return a call of what the machine does."""
         place = self.at(at)
-        return ast.Call(ast.Name(f"h_{name}", ast.Load(), **place), arguments, [], **place)
+        return ast.Call(ast.Name(f"h_{name}", LOAD, **place), arguments, [], **place)
 
     def constant(self, value: ScriptValue, at: Token) -> ast.expr:
         """Return a constant."""
@@ -85,7 +86,7 @@ class ExpressionCompiler:
         """Return a look at the budget, charged by so many nodes: ``if h_spent(work): yield h_busy``."""
         place = self.at(at)
         work = ast.Constant(1 + nodes // NODES_PER_WORK, **place)
-        wait = ast.Expr(ast.Yield(ast.Name("h_busy", ast.Load(), **place), **place), **place)
+        wait = ast.Expr(ast.Yield(ast.Name("h_busy", LOAD, **place), **place), **place)
         return ast.If(self.helper("spent", [work], at), [wait], [], **place)
 
     def rooted(self, target: tree.Index) -> tuple[ast.expr, ast.expr]:
@@ -148,9 +149,9 @@ class ExpressionCompiler:
         place = self.at(node.at)
         if all(plain(item) for item in node.items):
             numbers: list[ast.expr] = [ast.Constant(self.plain_number(item), **place) for item in node.items]
-            made = ast.List(numbers, ast.Load(), **place)
+            made = ast.List(numbers, LOAD, **place)
             return made if len(numbers) < LONG_LIST else self.helper("written", [made], node.at)
-        items = ast.List([self.kept(item) for item in node.items], ast.Load(), **place)
+        items = ast.List([self.kept(item) for item in node.items], LOAD, **place)
         return self.helper("list_of", [items], node.at)
 
     def plain_number(self, node: Node) -> int | float:
@@ -173,7 +174,7 @@ class ExpressionCompiler:
         key = at.key
         if key not in self.own and key not in self.program_names:
             raise not_found(at.text, at.line, at.column)
-        return ast.Name(f"v_{key}", ast.Load(), **self.at(at))
+        return ast.Name(f"v_{key}", LOAD, **self.at(at))
 
     def unary(self, node: tree.Unary) -> ast.expr:
         """Return ``-x``, ``+x``, ``not x``."""
@@ -244,7 +245,7 @@ class ExpressionCompiler:
             raise not_found(at.text, at.line, at.column)
         if head.kind != "thread":
             self.fail(f"compile_error: {at.text} is no thread", at)
-        return self.helper("run", [ast.Name(f"f_{at.key}", ast.Load(), **self.at(at))], at)
+        return self.helper("run", [ast.Name(f"f_{at.key}", LOAD, **self.at(at))], at)
 
     def own_call(self, at: Token, head: FunctionHead, arguments: tuple[tree.Argument, ...]) -> ast.expr:
         """Return a call of a function of the program."""
@@ -253,10 +254,10 @@ class ExpressionCompiler:
         names = head.parameters
         given = self.calls.matched(at, arguments, names, [name for name in names if name not in head.optional])
         place = self.at(at)
-        deeper = ast.BinOp(ast.Name("d", ast.Load(), **place), ast.Add(), ast.Constant(1, **place), **place)
-        missing = ast.Name("h_missing", ast.Load(), **place)
+        deeper = ast.BinOp(ast.Name("d", LOAD, **place), ast.Add(), ast.Constant(1, **place), **place)
+        missing = ast.Name("h_missing", LOAD, **place)
         values = [self.kept(given[name].value) if name in given else missing for name in names]
-        made = ast.Call(ast.Name(f"f_{at.key}", ast.Load(), **place), [deeper, *values], [], **place)
+        made = ast.Call(ast.Name(f"f_{at.key}", LOAD, **place), [deeper, *values], [], **place)
         return self.waiting(made, at)
 
     def builtin(self, at: Token, row: Builtin, arguments: tuple[tree.Argument, ...]) -> ast.expr:
@@ -268,13 +269,13 @@ class ExpressionCompiler:
             if name in given:
                 values.append(self.expression(given[name].value))
             elif (default := row.default(name)) is None:
-                values.append(ast.Name("h_missing", ast.Load(), **place))
+                values.append(ast.Name("h_missing", LOAD, **place))
             elif isinstance(default, list):
                 items: list[ast.expr] = [ast.Constant(number, **place) for number in default]
-                values.append(ast.List(items, ast.Load(), **place))
+                values.append(ast.List(items, LOAD, **place))
             else:
                 values.append(ast.Constant(cast(Any, default), **place))
-        made = ast.Call(ast.Name(f"b_{at.key}", ast.Load(), **place), values, [], **place)
+        made = ast.Call(ast.Name(f"b_{at.key}", LOAD, **place), values, [], **place)
         return self.waiting(made, at) if row.waits else made
 
     def structure(self, at: Token, arguments: tuple[tree.Argument, ...]) -> ast.expr:

@@ -56,7 +56,7 @@ class ScriptHost:
             self._compiler.ask(partial(_compiled_beside, text, self.c.version), self._found.append)
             self._waiting += 1
         except InputError:
-            self.c.messages.append("script ignored: too many are waiting")
+            self.c.note("script ignored: too many are waiting")
 
     def run(self, text: str) -> None:
         """Compile and start a text at once, within a tick: for tests and short texts of our own."""
@@ -88,7 +88,7 @@ class ScriptHost:
             return
         if not self.c.handle(ControllerEvent.PLAY):
             self.c.ignored += 1
-            self.c.messages.append(f"program {found.name} ignored: {self.c.state.value}")
+            self.c.note(f"program {found.name} ignored: {self.c.state.value}")
             return
         if self.c.program is not None:
             self.c.drop_program()

@@ -37,11 +37,11 @@ def _leave(m: ScriptRun) -> None:
 
 def _clear(m: ScriptRun) -> None:
     if m.interpreter is not None:
-        m.interpreter.skip()
+        m.interpreter.clear()
 
 
 FUNCTIONS: dict[str, Callable[..., object]] = {
     "interpreter_mode": _enter,
-    "end_interpreter_mode": _leave,
+    "end_interpreter": _leave,
     "clear_interpreter": _clear,
 }

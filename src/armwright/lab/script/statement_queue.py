@@ -59,10 +59,14 @@ class StatementQueue:
             self._waiting.clear()
         return self.last_cleared
 
+    def clear(self) -> None:
+        """Count what has been carried out as cleared; what waits is kept."""
+        self.last_cleared = self.last_executed + 1  # that of the call itself
+
     def abort(self) -> int:
-        """Forget what has not begun, and end the statement under way; the arm brakes."""
+        """End the statement under way, the arm brakes; those that wait are kept. Return the last one's number."""
         self.aborted = True
-        return self.skip()
+        return self.last_interpreted
 
     def run(self) -> Generator[object, None, None]:
         """Carry out statements until the mode is left."""

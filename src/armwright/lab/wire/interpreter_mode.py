@@ -3,7 +3,7 @@
 
     statement       → ack: number: statement        or  discard: reason: statement
     skipbuffer      → ack: number: skipbuffer       forget what has not begun
-    abort           → ack: number: abort            forget it, and stop the motion under way
+    abort           → ack: number: abort            stop the motion under way; what waits follows
     statelast…      → state: number: statelast…     the last statement interpreted, executed, cleared; how many wait
 
 Who takes the statements is a `StatementTaker`, the program that runs; without one everything is discarded.
@@ -46,7 +46,7 @@ class StatementTaker(Protocol):
         """Forget what has not begun; return the number of the last statement that was forgotten."""
 
     def abort(self) -> int:
-        """Forget what has not begun, and stop the motion under way; return as `skip`."""
+        """Stop the motion under way; return the number of the last statement that was taken."""
 
 
 STATES = {
