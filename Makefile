@@ -59,6 +59,9 @@ $(VENV)/.peers: $(VENV)/.made pyproject.toml Makefile
 	-$(PIP) pin-pink 'qpsolvers[quadprog]'
 	-$(PIP) crocoddyl
 	-$(PIP) -e '.[learn,jax]'
+	-$(PIP) mujoco-mjx
+	-if command -v npm >/dev/null; then npm install --silent --ignore-scripts --no-audit --no-fund --prefix $(VENV)/node \
+	  @mujoco/mujoco; else echo "no npm: MuJoCo's WebAssembly is not measured"; fi
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.made pyproject.toml Makefile

@@ -14,8 +14,10 @@ import armwright as aw
 from armwright.choices import DETECTORS, LAWS, OBSERVERS
 from armwright.cli import main
 from armwright.contact.detectors import TwoSpeed, two_speed_detector
+from armwright.contact.monitor_makers import joints
 from armwright.contact.observers import momentum_observer
 from armwright.control import inertia_gains, pd_gravity
+from armwright.detection.learned_thresholds import learned_thresholds
 from armwright.simulation.arm_page import arm_page
 
 ARM = aw.load("planar2")
@@ -109,6 +111,20 @@ def test_every_observer_with_every_detector(capsys, tmp_path, observer, detector
     assert {"tau", "tau_ext", "alarm"} <= {port["name"] for port in told["outputs"]}
 
 
+@pytest.mark.parametrize("detector", ["joints", "two-speed"])
+def test_thresholds_are_learned_with_this_controller_if_asked(capsys, tmp_path, detector):
+    words = ("--controller", "pd_gravity", "--gain", "kp=50", "--gain", "kd=9", "--observer", "momentum")
+    more = ("--detector", detector, "--thresholds", "learned", "--rate", "500")
+    code, _, err = run(capsys, "export", "planar2", "--to", "numpy", *words, *more, "-o", tmp_path)
+    assert code == 0, err
+    assert "thresholds: learned on 192 simulated runs" in err and "friction none, as planar2 is described" in err
+    law, chain = pd_gravity(50.0, 9.0), (momentum_observer(100.0),)
+    found = learned_thresholds(ARM, law, chain, 500.0)
+    made = found.two_speed.detector() if detector == "two-speed" else joints(found.fit)
+    expected = aw.export([ARM, law, *chain, made], to="numpy", rate=500.0)
+    assert (tmp_path / "planar2_controller.py").read_bytes() == expected.files["planar2_controller.py"]
+
+
 def test_words_for_people(capsys, tmp_path):
     code, out, err = run(capsys, "export", "planar2", "--to", "c", *WATCHED, "--float32", "-o", tmp_path)
     assert code == 0
@@ -144,6 +160,8 @@ def test_a_page_has_the_controller_that_is_asked_for(capsys, tmp_path):
         (("--to", "c", *WATCHED[:4], "--detector", "doubt"), "choose from norm, adaptive, joints, cusum, two-speed"),
         (("--to", "c", *WATCHED, "--thresholds", "1,2,3"), "expected 1 or 2 positive numbers"),
         (("--to", "c", *WATCHED, "--thresholds", "-1"), "expected 1 or 2 positive numbers"),
+        (("--to", "c", *WATCHED[:4], "--detector", "norm", "--thresholds", "learned"), "norm has none per joint"),
+        (("--to", "c", *WATCHED, "--thresholds", "taught"), "(numbers or learned)"),
         (("--to", "c", *WATCHED, "--observer-gain", "speed=1"), "momentum has gain"),
         (("--to", "c", *WATCHED, "--observer-gain", "gain=-1"), "positive"),
         (("--to", "page", "--plant", "-o", "x.html"), "which a page always has"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -49,8 +50,15 @@ def test_what_a_library_prints_does_not_reach_the_driver(tmp_path):
         encoding="utf-8",
         check=True,
     )
-    assert json.loads(done.stdout) == {"version": "1.0", "cases": {}}
+    assert json.loads(done.stdout) == {"version": "1.0", "cases": {}, "left_out": {}}
     assert "hello" in done.stderr and "you" in done.stderr
+
+
+def test_what_a_library_prints_while_it_loads_is_passed_over():
+    from armwright.bench.driver import greeting
+
+    assert greeting(iter(["No module for the other backend.\n", '{"version": "1.0"}\n'])) == {"version": "1.0"}
+    assert greeting(iter(["it ends here\n"])) is None
 
 
 def test_ratios_are_peer_over_ours():
@@ -58,6 +66,40 @@ def test_ratios_are_peer_over_ours():
 
     result = {"cases": {"a": {"armwright": {"best": 2.0}, "pin": {"best": 10.0}}, "b": {"pin": {"best": 1.0}}}}
     assert ratios(result) == {"a": {"pin": 5.0}}
+
+
+def test_what_leaves_the_computer_is_right_before_it_is_timed(tmp_path, monkeypatch):
+    from armwright.bench import export_cases, protocol
+    from armwright.bench.export_task import load_export, prepare_export
+
+    prepare_export(tmp_path)
+    task = load_export(tmp_path)
+    monkeypatch.setattr(protocol, "cases", {})
+    monkeypatch.setattr(protocol, "left_out", {})
+    export_cases.register(tmp_path, task)
+    asked = {"export/c_tick": "gcc", "export/wasm_tick": "node"}
+    tried = {name for name, program in asked.items() if shutil.which(program)} | {"export/native_tick"}
+    assert set(protocol.cases) == tried, protocol.left_out
+    assert set(protocol.left_out) == set(asked) - tried
+    assert all(entry.error < 1e-12 for entry in protocol.cases.values())
+    assert np.abs(task["made"][:, 6:]).max() > 0.01  # the observer has something to say
+
+
+def test_what_cannot_be_built_is_left_out_with_its_reason(tmp_path, monkeypatch):
+    from armwright.bench import compiled_rows, export_cases, protocol
+    from armwright.bench.export_task import load_export, prepare_export
+
+    prepare_export(tmp_path)
+    monkeypatch.setattr(protocol, "cases", {})
+    monkeypatch.setattr(protocol, "left_out", {})
+    monkeypatch.setattr(compiled_rows.shutil, "which", lambda program: None)  # Node's process asks the same module
+    export_cases.register(tmp_path, load_export(tmp_path))
+    assert protocol.left_out == {
+        "export/c_tick": "gcc is not installed",
+        "export/wasm_tick": "Node is not installed",
+    }
+    protocol.case("wrong", lambda: None, [1.0], got=[2.0])
+    assert protocol.left_out["wrong"] == "relative error 1.0e+00, more than 1e-09"
 
 
 def test_the_python_loop_is_the_loop_that_the_library_runs():
@@ -87,6 +129,9 @@ def test_lines_of_the_loop_compare_with_what_was_promised():
         "loop/own_law": entry(1.6e-3),
         "loop/long": entry(0.1),
         "loop/long_unrecorded": entry(0.095),
+        "learn/jax": {"armwright": {"best": 1e-8}, "jax": {"best": 1e-8, "ready": 1.5}, "mjx": {"best": 5e-8}},
+        "export/c_tick": entry(1e-7, casadi=2.5e-7),
+        "export/wasm_tick": entry(1e-6, mujoco_wasm=5e-5),
     }
     rows = {row["line"]: row for row in loop_lines({"cases": cases, "process": {"loop_cold": {"best": 0.5}}})}
     kept = {line: row["met"] for line, row in rows.items()}
@@ -95,10 +140,19 @@ def test_lines_of_the_loop_compare_with_what_was_promised():
         "2 s computed torque against Pinocchio's Python loop": False,
         "2 s computed torque": True,
         "user's NumPy law, traced: time against the built-in law": False,
+        "a batch through JAX, against our own call": True,
+        "forward dynamics by MJX, against that": None,
+        "until our call is ready in JAX, its first included": False,
+        "exported C, a tick of computed torque and momentum observer": None,
+        "CasADi's C of the same, same compiler, against that": None,
+        "WebAssembly in Node, ticks of the closed loop": True,
+        "MuJoCo's WebAssembly, against that": None,
         "compile of a new loop, nothing cached": True,
         "recording 50 s at 1 kHz": True,
     }
     assert rows["2 s computed torque"]["figure"] == pytest.approx(2000.0)
+    assert rows["CasADi's C of the same, same compiler, against that"]["figure"] == pytest.approx(2.5)
+    assert rows["MuJoCo's WebAssembly, against that"]["figure"] == pytest.approx(50.0)
     assert rows["recording 50 s at 1 kHz"]["figure"] == pytest.approx(5.0)
     assert rows["2 s computed torque"]["target"] == "≥ 1,500 × real time"
 

@@ -79,6 +79,7 @@ ANSWERS = [
     ("settings with axis words move nothing", "G1 X1\nM201 X500 Y500\nM203 X9\nM92 X80\nM900 K1\nX2", [1, 2]),
     ("G80 ends a cycle", "G0 Z5\nG81 X1 Z-1 R2\nG80\nG0 X2", [0, 1, 1, 1, 1, 2]),
     ("a probe finds nothing", "G38.2 X5\nG1 X6", [5, 6]),
+    ("a probe of one block", "G1 X1\nG31 X5\nX6", [1, 5, 6]),
     ("R of a printer's progress is no radius", "G2 X10 R5\nM73 P5 R10\nX0 R5\nM73 P6 R9\nG1 X1", [10, 0, 1]),
     ("an arc in force needs an axis", "G3 X10 I5\nI-5\nX0 I-5\nG1 X1", [10, 0, 1]),
     ("lengths of tools shift nothing", "G43 H1\nG1 X1\nG49\nX2", [1, 2]),

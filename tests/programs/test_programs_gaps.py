@@ -124,3 +124,14 @@ def test_exit_codes_of_programs_that_are_not_read_whole(tmp_path, capsys):
     assert main(words) == 0
     capsys.readouterr()
     assert main([*words, "--input", "di1"]) == 2  # what value?
+
+
+@pytest.mark.parametrize(
+    "slip", ["o1 eleif [#1 EQ 2]", "1 elseif [#1 EQ 2]", "o1 elseif [#1 Q 2]", "q1 elseif [#1 EQ 2]"]
+)
+def test_a_slip_in_a_branch_that_does_not_run_is_told(slip):
+    """Nobody knows what the line would have been: it may begin the branch that runs."""
+    body = f"#1=2\no1 if [#1 EQ 1]\nG1 X1\n{slip}\nG1 X2\no1 else\nG1 X3\no1 endif\nX4\n"
+    program = aw.read_program("G21 G90 F600\nG0 X0 Y0 Z0\n" + body, "g-code")
+    assert [note.line for note in program.reading.set_aside] == [6]
+    assert "passed over in the branch of line 4" in program.reading.set_aside[0].message

@@ -48,6 +48,13 @@ def test_leading_axis_and_duration(ur5):
     assert line_too.duration == pytest.approx(1.5, rel=1e-9)
     with pytest.raises(ProgramError, match=r"is to take 0\.05 s, but joints and motors need .*durations from"):
         run(ur5, joints(goal, speed=Duration(0.05)))
+    short = [
+        joints(goal, speed=Duration(0.05)),
+        joints(HOME, speed=Duration(9.0)),
+        joints(goal, speed=Duration(0.06), line=7),
+    ]
+    with pytest.raises(ProgramError, match=r"0\.05 s, .*1 more are too short: line 7: 0\.06 s, "):
+        run(ur5, *short)
 
 
 def test_turns_on_the_spot_and_angular_words(ur5):

@@ -109,7 +109,7 @@ def test_moves_without_length_are_left_out_with_a_note(ur5):
     assert left_out == [1, 3, 5]
     assert p.moves[0].length == p.moves[2].length == p.moves[4].length == 0.0
     assert np.count_nonzero(p.route.stops) == 3  # the stop of move 3 counts, though the move does not
-    with pytest.raises(InputError, match="no move of it has any length"):
+    with pytest.raises(ProgramError, match="leads to where the arm stands already"):
         run(ur5, to(T), joints(HOME))
 
 

@@ -47,6 +47,7 @@ ANSWERS = [
         "",
         [1, 1.25],
     ),
+    ("structures by number", "  s = struct(n = 1, t = [2, 3])\n" + x("s[0]") + x("s[1][1]"), "", [1, 3]),
     ("structures", "  s = struct(n = 1, t = [2, 3])\n  s.n = 4\n" + x("s.n") + x("s.t[1]"), "", [4, 3]),
     ("poses have items", "  a = p[1, 2, 3, 0, 0, 0]\n  a[0] = a[0] + a[1]\n" + x("a[0]"), "", [3]),
     (

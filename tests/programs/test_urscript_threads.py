@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.programs import Pose
+from armwright.programs import Joints, Pose
 from armwright.spatial import log_so3, pose
 
 
@@ -99,7 +99,23 @@ def test_qnear_says_which_posture_an_inverse_kinematics_gives():
     assert isinstance(without.moves[0].target, Pose)
     assert any("qnear is not used" in note.message for note in without.notes)
     lost = aw.read_program(src(text.replace(numbers, "5, 0, 0, 0, 0, 0")), "urscript", robot=robot)
-    assert "no joints of 'ur5e' reach this pose" in lost.reading.gaps[0].reason
+    assert lost.reading.whole and lost.moves[0].target.T[0, 3] == pytest.approx(5.0)
+    assert any("no joints of 'ur5e' reach this pose (another arm" in note.message for note in lost.notes)
+    with pytest.raises(aw.ProgramError, match="out of reach of 'ur5e'"):
+        aw.plan_program(robot, lost, start_q=q)
+
+
+def test_joints_beside_a_pose_say_for_which_arm_a_program_was_written():
+    """PolyScope writes both of every point; a pose that only a larger arm reaches is told with that arm's name."""
+    large = aw.load("ur10e")
+    q = np.array([0.3, -0.6, 0.8, -1.7, -1.5, 0.4])
+    T = aw.fk(large, q)
+    numbers = ", ".join(f"{v:.12f}" for v in (*T[:3, 3] + [0.001, 0, 0], *log_so3(T[:3, :3])))  # a calibrated arm's
+    text = f"def prog():\n  movej(get_inverse_kin(p[{numbers}], qnear={[float(v) for v in q]}))\nend\n"
+    small = aw.read_program(text, "urscript", robot=aw.load("ur5e"))
+    assert any("qnear are its joints on 'ur10e': --robot ur10e?" in note.message for note in small.notes)
+    program = aw.read_program(text, "urscript", robot=large)
+    assert isinstance(program.moves[0].target, Joints) and not any("--robot" in note.message for note in program.notes)
 
 
 UNTIL_CONTACT = """def prog():
@@ -143,3 +159,85 @@ def test_a_search_over_a_thousand_metres_is_a_gap_and_one_over_a_distance_its_en
     assert fell == pytest.approx(0.05, abs=1e-9)
     with pytest.raises(aw.ProgramError, match="millimetres where metres"):
         aw.read_program("def prog():\n  movel(p[1000.0, 0, 0.3, 0, 3.14, 0])\nend\n", "urscript")
+
+
+def test_how_far_a_search_goes_can_be_told():
+    """Then it ends by what it meets: PolyScope's way back from the contact is known, too, and so is what follows."""
+    arm, text = aw.load("ur5e"), UNTIL_CONTACT.format(far="1000.0")
+    back = "      speed = get_target_tcp_speed()\n      at = get_forward_kin(get_actual_joint_positions_history(1))\n"
+    back += "      movel(pose_sub(at, p[0, 0, speed[2], 0, 0, 0]))\n      break\n"
+    text = text.replace("      break\n", back, 1)
+    unknown = aw.read_program(text, "urscript", robot=arm)
+    assert "--define seeks=0.05 says after how many metres" in unknown.reading.gaps[0].reason
+    told = aw.read_program(text, "urscript", robot=arm, define={"seeks": 0.08})
+    assert told.reading.whole and told.reading.known == 4
+    heights = [aw.fk(arm, told.moves[0].target.q)[2, 3], *(move.target.T[2, 3] for move in told.moves[1:3])]
+    assert np.diff(heights) == pytest.approx([-0.08, 0.02])
+    assert any("the way that --define says" in note.message for note in told.reading.assumed)
+
+
+CIRCLE = """  i = 0
+  thread t():
+    movel(p[9, 0, 0, 0, 0, 0])
+    while True:
+{body}    end
+  end
+  h = run t()
+  while {test}:
+    sync()
+  end
+{end}"""
+MOVES = "      movel(p[3, 0, 0.4, 0, 0, 0])\n      movel(p[4, 0, 0.4, 0, 0, 0])\n"
+COUNTS = "      i = i + 1\n"
+
+
+@pytest.mark.parametrize(
+    "body, test, known",
+    [
+        (MOVES + COUNTS, "i < 2", [9, 3, 4, 3, 4]),
+        (COUNTS + MOVES, "i < 2", [9, 3, 4]),  # the second round counts to 2 and is killed before it moves
+        ("      movel(p[3, 0, 0.4, 0, 0, 0])\n" + COUNTS + MOVES, "i < 2", [9, 3, 3, 4, 3]),
+        (MOVES + COUNTS, "i < 0", []),
+        (MOVES, "get_digital_in(1) == False", [9, 3, 4]),  # one round, as of every loop with such a test
+        (MOVES, "True", [9, 3, 4]),
+    ],
+)
+def test_a_thread_that_goes_round_while_the_program_waits_is_a_loop(body, test, known):
+    """PolyScope writes a loop so that is left as soon as its test fails, and not only at its end."""
+    text = src("  i = 0\n" + CIRCLE.format(body=body, test=test, end="  kill h\n" + x("1")))
+    program = aw.read_program(text, "urscript")
+    assert places(program) == [*known, 1] and program.reading.whole
+    assert any("thread t goes round while the program waits" in note.message for note in program.reading.assumed)
+
+
+def test_a_thread_that_goes_round_beside_other_moves_is_a_gap():
+    """Nobody kills it before the program moves the arm itself, or it was never waited for."""
+    there = CIRCLE.format(body=MOVES + COUNTS, test="i < 2", end="")
+    beside = aw.read_program(src(x("1") + there + x("2")), "urscript")
+    assert places(beside) == [1] and "thread 't' moves the arm beside" in beside.reading.gaps[0].reason
+    alone = aw.read_program(src(x("1") + there), "urscript")  # the program ends behind its loop, and the thread with it
+    assert places(alone) == [1, 9, 3, 4, 3, 4] and alone.reading.whole
+    unseen = there.replace("  while i < 2:\n    sync()\n  end\n", "  sleep(3)\n  kill h\n")
+    killed = aw.read_program(src(x("1") + unseen + x("2")), "urscript")
+    assert places(killed) == [1, 2] and len(killed.reading.gaps) == 1
+
+
+def test_where_a_thread_is_killed_that_an_input_ends_nobody_knows():
+    """What counts from there is not known, and what does not is."""
+    there = CIRCLE.format(body=MOVES, test="get_digital_in(1) == False", end="  kill h\n")
+    text = src(there + "  movel(pose_add(get_actual_tcp_pose(), p[0, 0, 0.1, 0, 0, 0]))\n" + x("2"))
+    program = aw.read_program(text, "urscript")
+    assert places(program) == [9, 3, 4, 2] and len(program.reading.gaps) == 1
+
+
+def test_what_a_camera_or_a_socket_answers_can_be_told():
+    text = src('  cam = rpc_factory("xmlrpc", "http://127.0.0.1/RPC2")\n  movel(cam.where(1))\n')
+    unknown = aw.read_program(text, "urscript")
+    assert "--input where=… says it" in unknown.reading.gaps[0].reason
+    told = aw.read_program(text, "urscript", inputs={"where": "p[0.4, 0, 0.3, 0, 3.14, 0]"})
+    assert told.reading.whole and places(told) == [0.4]
+    asks = src("  got = socket_read_ascii_float(2)\n  movel(p[got[1], 0, 0.4, 0, 0, 0])\n")
+    unknown = aw.read_program(asks, "urscript")
+    assert "--input socket_read_ascii_float_2=… says it" in unknown.reading.gaps[0].reason
+    told = aw.read_program(asks, "urscript", inputs={"socket_read_ascii_float_2": "[2, 0.5, 0.7]"})
+    assert told.reading.whole and places(told) == [0.5]

@@ -119,3 +119,12 @@ def test_what_differs_is_said_with_units():
     first, later, near = (Program((go, Move("wait", None, Duration(t), line=2))) for t in (0.2, 0.6, 0.2 + 1e-8))
     assert program_differences(first, later) == ["move 2: speed 0.2 s and 0.6 s"]
     assert "seconds=0.2" in program_differences(first, near)[0]  # what words do not tell is told in full
+
+
+def test_a_version_of_which_no_move_is_known_is_named(tmp_path, capsys):
+    moves, none = tmp_path / "moves.script", tmp_path / "none.script"
+    there = "  movej([{}, -1.4, 1.8, -2.0, -1.57, 0])\n"
+    moves.write_text("def a():\n" + there.format(0) + there.format(1) + "end\n", encoding="utf-8")
+    none.write_text("def a():\n  movej(get_actual_joint_positions())\nend\n", encoding="utf-8")
+    assert main(["compare-programs", str(moves), str(none), "--robot", "ur5"]) == 2
+    assert "none.script: no move of it is known: 0 of 1 moves; nothing can be compared" in capsys.readouterr().err

@@ -47,6 +47,8 @@ def test_a_tool_in_the_floor_is_an_event_and_leads_the_verdict(low):
     assert found.collides == "yes"
     (contact,) = [c for c in found.contacts if c.part == "the tool"]
     assert contact.other == "the floor" and contact.sure
+    assert "taken to be as high as the base: --floor Z" in low.verdict
+    assert "taken to be" not in replace(low, floor=0.001).verdict
     assert contact.depth == pytest.approx(0.02, abs=5e-4)
     assert low.program.moves[contact.move].line == 7
     assert contact.start < contact.worst <= contact.end

@@ -15,8 +15,9 @@ import pytest
 import armwright as aw
 from armwright.contact.detectors import two_speed_detector
 from armwright.contact.observers import momentum_observer
-from armwright.control import as_law, computed_torque, pd, pid
-from armwright.errors import SimulationError
+from armwright.control import as_law, computed_torque, optimal_feedback, pd, pid
+from armwright.errors import InputError, SimulationError
+from armwright.motion import optimal_motion
 from armwright.simulation import JointSensors, Stribeck
 from support.c_compiler import WARNINGS, built, checked, compiler
 
@@ -70,6 +71,25 @@ def test_c_is_the_strict_loop_to_the_last_bit_without_a_warning(what, float32, t
     assert made["code"] == 0
     if what != "every operation":  # logarithms and arc tangents are the C library's
         assert made["equal"] == made["numbers"] > 0
+
+
+def test_the_policy_of_an_optimal_motion_leaves_at_1_khz(tmp_path):
+    start, goal = np.array([0.3, -0.4]), np.array([0.8, 0.1])
+    motion = optimal_motion(aw.Loop.of(ARM, rate=50.0), start, goal, 0.6)
+    off = start + np.array([0.04, -0.05])  # what the torques alone would not forgive
+    whole = aw.export([ARM, motion.trajectory, optimal_feedback(motion)], "tick", q0=off, name="made")
+    assert whole.program.inputs == () and whole.program.period == 1e-3
+    whole.write(tmp_path)
+    made = checked([str(built(tmp_path, "made", compiler()))])
+    assert made["code"] == 0 and made["equal"] == made["numbers"] > 0
+    run = aw.simulate(ARM, optimal_feedback(motion), motion.trajectory, 0.6, q0=off)
+    alone = replace(motion, K=0.0 * motion.K)
+    blind = aw.simulate(ARM, optimal_feedback(alone), motion.trajectory, 0.6, q0=off)
+    missed = [np.linalg.norm(each["q"][-1] - goal) for each in (run, blind)]
+    assert missed[0] < 0.1 * missed[1]
+    np.testing.assert_allclose(whole.program.run({}, ticks=600)["q"][-1], run["q"][-1], atol=1e-9)
+    with pytest.raises(InputError, match="give inputs of one length, or ticks"):
+        whole.program.run({})
 
 
 def test_vectors_have_quiet_and_alarmed_ticks():

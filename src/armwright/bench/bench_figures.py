@@ -37,6 +37,9 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     def versus(name: str, peer: str) -> float:
         return best(name, peer) / best(name)
 
+    def ready(name: str, peer: str) -> float:
+        return float(cases.get(name, {}).get(peer, {}).get("ready", float("nan")))
+
     def inverse(name: str) -> float:
         return float(solved.get(name, {}).get("best", float("nan")))
 
@@ -45,7 +48,7 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
 
     ours, long = best("loop/computed_torque"), best("loop/long")
     mujoco, pinocchio = (best("loop/computed_torque", peer) for peer in ("mujoco", "pin"))
-    through_jax = best("learn/jax", "jax")
+    through_jax, in_node = best("learn/jax", "jax"), best("export/wasm_tick")
     growth = best("loop/program_plan_1000") / best("loop/program_plan_100")
     rows: list[Row] = [
         ("2 s computed torque against MuJoCo's Python loop", mujoco / ours, "×", ">=", 20),
@@ -105,6 +108,10 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
             "",
             None,
         ),
+        ("forward dynamics by MJX, against that", best("learn/jax", "mjx") / through_jax, "×", "", None),
+        ("until our call is ready in JAX, its first included", ready("learn/jax", "jax"), "s", "<=", 1),
+        ("the same, our exported JAX source", ready("learn/jax_source", "jax"), "s", "", None),
+        ("the same, MJX", ready("learn/jax", "mjx"), "s", "", None),
         (
             "1,024 environments, against MuJoCo's rollout",
             versus("learn/environment", "mujoco"),
@@ -112,6 +119,11 @@ def loop_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
             ">=",
             10,
         ),
+        ("exported C, a tick of computed torque and momentum observer", 1e9 * best("export/c_tick"), "ns", "", None),
+        ("CasADi's C of the same, same compiler, against that", versus("export/c_tick", "casadi"), "×", "", None),
+        ("WebAssembly in Node, ticks of the closed loop", 1e-6 / in_node, "million/s", ">=", 0.4),
+        ("MuJoCo's WebAssembly, against that", versus("export/wasm_tick", "mujoco_wasm"), "×", "", None),
+        ("ours, against the same ticks in strict machine code", in_node / best("export/native_tick"), "×", "", None),
         ("compile of a new loop, nothing cached", process.get("loop_cold", {}).get("best"), "s", "<=", 2),
         ("compile of a new loop, cached", process.get("loop_cached", {}).get("best"), "s", "<=", 0.1),
         ("recording 50 s at 1 kHz", 100 * (1 - best("loop/long_unrecorded") / long), "% of the run", "<=", 10),

@@ -13,7 +13,7 @@ import random
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ class PeerProcess:
     log: Path
     version: str = ""
     cases: dict[str, Any] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
 
     def ask(self, line: str) -> dict[str, Any] | None:
         """Send a line, return the answer, or None if the worker has died."""
@@ -44,6 +45,11 @@ class PeerProcess:
             return None
         answer = self.process.stdout.readline()
         return json.loads(answer) if answer else None
+
+
+def greeting(lines: Iterable[str]) -> dict[str, Any] | None:
+    """Return what a worker announces, or None if it never does; before it, libraries may print while they load."""
+    return next((json.loads(line) for line in lines if line.startswith("{")), None)
 
 
 def start(peer: str, folder: Path) -> PeerProcess | None:
@@ -61,12 +67,11 @@ def start(peer: str, folder: Path) -> PeerProcess | None:
         )
     worker = PeerProcess(peer, process, log)
     assert process.stdout is not None
-    hello = process.stdout.readline()
-    if not hello:
+    answer = greeting(process.stdout)
+    if answer is None:
         _stop(worker)
         return None
-    answer = json.loads(hello)
-    worker.version, worker.cases = answer["version"], answer["cases"]
+    worker.version, worker.cases, worker.left_out = answer["version"], answer["cases"], answer["left_out"]
     return worker
 
 
@@ -83,7 +88,8 @@ def measure(
     """Measure all wanted cases of all peers; times are seconds per evaluation.
 
     Returns:
-        {"peers": {peer: version or None}, "skipped": {peer: reason}, "cases": {case: {peer: {...}}}}.
+        {"peers": {peer: version}, "skipped": {peer: reason}, "left_out": {peer: {case: reason}},
+        "cases": {case: {peer: {...}}}}.
     """
     workers: list[PeerProcess] = []
     skipped: dict[str, str] = {}
@@ -97,6 +103,8 @@ def measure(
             else:
                 workers.append(worker)
                 tell(f"{peer} {worker.version}: {len(worker.cases)} cases agree with the reference")
+                for name, reason in worker.left_out.items():
+                    tell(f"{peer}: {name} left out ({reason})")
         pairs = [(worker, name) for worker in workers for name in worker.cases if wanted(name)]
         times: dict[tuple[str, str], list[float]] = {(worker.name, name): [] for worker, name in pairs}
         order = random.Random(seed)
@@ -120,7 +128,8 @@ def measure(
                 **worker.cases[name],
             }
     versions = {worker.name: worker.version for worker in workers}
-    return {"peers": versions, "skipped": skipped, "cases": cases}
+    left_out = {worker.name: worker.left_out for worker in workers if worker.left_out}
+    return {"peers": versions, "skipped": skipped, "left_out": left_out, "cases": cases}
 
 
 def _stop(worker: PeerProcess) -> None:

@@ -59,8 +59,8 @@ def python_loop(
     return np.concatenate([q, v])
 
 
-def prepare_task(folder: Path) -> None:
-    """Write loop/task.npz: the reference at every tick, the start, and the state after a few ticks by floats."""
+def made_task() -> dict[str, Any]:
+    """Return the reference at every tick (T, 6), the start q0 (6,), and the state (12,) after a few ticks by floats."""
     from armwright.bench.prepare_arms import arm, forward
     from armwright.dynamics.newton_euler import rnea
     from armwright.motion import quintic_spline
@@ -71,8 +71,13 @@ def prepare_task(folder: Path) -> None:
     state = python_loop(
         lambda q, v, a: rnea(tree, q, v, a), lambda q, v, tau: forward(tree, q, v, tau), task, CHECKED_TICKS
     )
+    return {"state": state, **task}
+
+
+def prepare_task(folder: Path) -> None:
+    """Write loop/task.npz."""
     (folder / "loop").mkdir()
-    np.savez(folder / "loop" / "task.npz", state=state, **task)
+    np.savez(folder / "loop" / "task.npz", **made_task())
 
 
 def load_task(folder: Path) -> dict[str, Any] | None:

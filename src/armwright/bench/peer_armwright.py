@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from armwright import __version__
+from armwright.bench.export_task import load_export
 from armwright.bench.learning_cases import load_learning
 from armwright.bench.loop_task import load_task
 from armwright.bench.prepare_arms import arm
@@ -78,5 +79,11 @@ if learning is not None:
     from armwright.bench.learning_cases import register as register_learning
 
     register_learning(learning, models["ur5"])
+
+exported = load_export(folder)
+if exported is not None:
+    from armwright.bench.export_cases import register as register_export
+
+    register_export(folder, exported)
 
 serve(__version__)

@@ -13,7 +13,10 @@ import subprocess
 import casadi as cs
 import numpy as np
 
-from armwright.bench.protocol import COMPARED_STATES, case, serve, setup
+from armwright.bench.compiled_rows import ROWS_NOTE, CompiledRows
+from armwright.bench.export_task import COMPARED_TICKS, GIVEN, OBSERVER_GAIN, load_export
+from armwright.bench.loop_task import KD, KP, PERIOD
+from armwright.bench.protocol import COMPARED_STATES, case, leave_out, serve, setup
 
 folder, models = setup()
 data = models["ur5"]
@@ -54,11 +57,11 @@ X = [transform(i) for i in range(n)]
 start = cs.sparsify(cs.DM(np.concatenate([np.zeros(3), -data["gravity"]])))
 
 
-def rnea(acceleration):
-    v, a, forces = cs.SX(6, 1), start, []
+def rnea(acceleration, speed=qd, root=start):
+    v, a, forces = cs.SX(6, 1), root, []
     for i in range(n):
-        v = X[i] @ v + S * qd[i]
-        a = X[i] @ a + S * acceleration[i] + cross_motion(v) @ (S * qd[i])
+        v = X[i] @ v + S * speed[i]
+        a = X[i] @ a + S * acceleration[i] + cross_motion(v) @ (S * speed[i])
         forces.append(inertia[i] @ a - cross_motion(v).T @ (inertia[i] @ v))
     tau = [None] * n
     for i in reversed(range(n)):
@@ -178,4 +181,71 @@ for label, outputs, keys in (
     run, out = buffered(function, [data[name][0].copy() for name in ("q", "qd", "x")], [2 * n * n])
     expected = np.hstack([data[key] for key in keys]).T.ravel()
     case(f"{label}/single_out", run, expected, got=out.copy(), tolerance=1e-7, note=f"AD, {note}")
+
+
+def controller():
+    """Return a tick of computed torque and momentum observer: `GIVEN` and memory in, (tau, tau_ext, memory) out."""
+    given = [q, qd, *(cs.SX.sym(name, n) for name in GIVEN[2:])]
+    memory = cs.SX.sym("memory", 2 * n + 1)  # estimate, what is carried to the next tick, whether one has been
+    r, carry, started = memory[:n], memory[n : 2 * n], memory[2 * n]
+    _, _, q_ref, qd_ref, qdd_ref = given
+    tau = rnea(qdd_ref + KP * (q_ref - q) + KD * (qd_ref - qd))
+    rest, still = cs.SX(n, 1), cs.SX(6, 1)
+    p = rnea(qd, rest, still)
+    e = cs.gradient(cs.dot(qd, p) / 2, q) - rnea(rest, rest)
+    d = p - carry - PERIOD / 2 * e
+    keep = np.exp(-OBSERVER_GAIN * PERIOD)
+    r = cs.if_else(started > 0, keep * r + (1 - keep) / PERIOD * d, 0)
+    return cs.Function(
+        "law", [*given, memory], [cs.densify(v) for v in (tau, r, cs.vertcat(r, p + PERIOD * (tau + e / 2), 1))]
+    )
+
+
+ROWS = """\
+#include <string.h>
+int law(const double **arg, double **res, long long *iw, double *w, int mem);
+
+void rows(long ticks, const double *in, double *out)
+{
+    double memory[MEMORY] = { 0 };
+    double next[MEMORY];
+    double w[W + 1];
+    long long iw[IW + 1];
+    const double *arg[ARG];
+    double *res[RES];
+    long k;
+    int i;
+
+    for (k = 0; k < ticks; ++k) {
+        for (i = 0; i < 5; ++i) {
+            arg[i] = in + 5 * N * k + N * i;
+        }
+        arg[5] = memory;
+        res[0] = out + 2 * N * k;
+        res[1] = out + 2 * N * k + N;
+        res[2] = next;
+        law(arg, res, iw, w, 0);
+        memcpy(memory, next, sizeof memory);
+    }
+}
+"""
+exported = load_export(folder)
+if exported is not None:
+    law = controller()
+    sizes = {"N": n, "MEMORY": 2 * n + 1, "ARG": law.sz_arg(), "RES": law.sz_res(), "W": law.sz_w(), "IW": law.sz_iw()}
+    here = os.getcwd()
+    os.chdir(folder / "export")
+    try:
+        law.generate("law.c")
+    finally:
+        os.chdir(here)
+    defined = "".join(f"#define {name} {size}\n" for name, size in sizes.items())
+    sources = {"law.c": (folder / "export" / "law.c").read_bytes(), "rows.c": (defined + ROWS).encode()}
+    try:
+        ticks = CompiledRows(folder / "export" / "casadi", sources, exported["rows"], 2 * n)
+    except LookupError as error:
+        leave_out("export/c_tick", str(error))
+    else:
+        got = ticks()[:COMPARED_TICKS].copy()
+        case("export/c_tick", ticks, exported["made"], got=got, items=len(exported["rows"]), note=ROWS_NOTE)
 serve(cs.__version__)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
@@ -29,7 +30,9 @@ if load_learning(folder) is not None:
         ("learn/jax_source", to_jax(kernel.program), "our exported source, compiled by XLA"),
     ):
         run = jax.jit(function)
-        got = run(*arrays)[:few]
+        began = time.perf_counter()
+        got = run(*arrays).block_until_ready()[:few]
+        ready = time.perf_counter() - began
         case(
             name,
             lambda run=run: run(*arrays).block_until_ready(),
@@ -37,5 +40,6 @@ if load_learning(folder) is not None:
             got=got,
             items=JAX_ROWS,
             note=note,
+            ready=ready,
         )
 serve(jax.__version__)

@@ -32,10 +32,12 @@ class TimedCase:
     items: int
     error: float
     note: str
+    ready: float | None
     inner: int = 0
 
 
 cases: dict[str, TimedCase] = {}
+left_out: dict[str, str] = {}
 _channel: Any = None  # the driver listens there, once `setup` has run
 
 
@@ -67,17 +69,23 @@ def case(
     items: int = 1,
     note: str = "",
     tolerance: float = 1e-9,
+    ready: float | None = None,
 ) -> None:
     """Register a case after comparing its result (`got`, or what `run` returns) with the reference.
 
-    A case that disagrees is not timed: a wrong answer has no speed.
+    A case that disagrees is not timed: a wrong answer has no speed. `ready` are the seconds that building it took.
     """
     result = run()
     error = relative_error(result if got is None else got, expected)
     if error > tolerance:
-        print(f"{name}: relative error {error:.1e}, not timed", file=sys.stderr)
+        leave_out(name, f"relative error {error:.1e}, more than {tolerance:.0e}")
         return
-    cases[name] = TimedCase(run, items, error, note)
+    cases[name] = TimedCase(run, items, error, note, ready)
+
+
+def leave_out(name: str, reason: str) -> None:
+    """Tell the driver why a case is not timed."""
+    left_out[name] = reason
 
 
 def _measure(entry: TimedCase, budget: float) -> tuple[float, int]:
@@ -100,8 +108,12 @@ def _measure(entry: TimedCase, budget: float) -> tuple[float, int]:
 
 def serve(version: str) -> None:
     """Announce the cases and answer until stdin closes."""
-    listing = {name: {"items": c.items, "error": c.error, "note": c.note} for name, c in cases.items()}
-    print(json.dumps({"version": version, "cases": listing}), file=_channel, flush=True)
+    listing = {
+        name: {"items": c.items, "error": c.error, "note": c.note, **({} if c.ready is None else {"ready": c.ready})}
+        for name, c in cases.items()
+    }
+    hello = {"version": version, "cases": listing, "left_out": left_out}
+    print(json.dumps(hello), file=_channel, flush=True)
     for line in sys.stdin:
         name, budget = line.rsplit(maxsplit=1)
         best, samples = _measure(cases[name], float(budget))

@@ -14,6 +14,7 @@ from typing import Any
 
 from armwright.bench.bench_figures import campaign_lines, loop_lines
 from armwright.bench.driver import measure
+from armwright.bench.export_task import prepare_export
 from armwright.bench.learning_cases import prepare_learning
 from armwright.bench.loop_task import prepare_task
 from armwright.bench.prepare_arms import prepare
@@ -21,9 +22,10 @@ from armwright.bench.process import process_figures
 from armwright.errors import ArmwrightError
 from armwright.files import write_file
 
-PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb", "crocoddyl", "jax")
+PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb", "crocoddyl", "jax", "mjx", "mujoco_wasm")
 ARMS = ("ur5", "n30", "n50")
-PARTS = ("core", "loop", "plan", "learn", "campaigns")
+TASKS = ("loop", "learn", "export")  # parts whose cases have their names in front
+PARTS = ("core", "loop", "plan", "learn", "export", "campaigns")
 
 
 def machine() -> dict[str, Any]:
@@ -62,7 +64,7 @@ def ratios(result: dict[str, Any]) -> dict[str, dict[str, float]]:
 def part(case: str) -> str:
     """Return the part of the benchmark that a case belongs to."""
     first = case.split("/")[0]
-    return first if first in ("loop", "learn") else "core"
+    return first if first in TASKS else "core"
 
 
 def planning(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
@@ -105,7 +107,7 @@ def run(
     budget: float = 0.04,
     peers: Sequence[str] = PEERS,
     arms: Sequence[str] = ARMS,
-    parts: Sequence[str] = PARTS[:4],
+    parts: Sequence[str] = PARTS[:-1],
     calls: int = 1_000_000,
     repeats: int = 7,
     detections: int = 100_000,
@@ -116,13 +118,15 @@ def run(
     result: dict[str, Any] = {"peers": {}, "skipped": {}, "cases": {}}
     with tempfile.TemporaryDirectory(prefix="armwright-bench-") as name:
         folder = Path(name)
-        if {"core", "loop", "learn"} & set(parts):
+        if {"core", *TASKS} & set(parts):
             tell("preparing arms and reference results")
             prepare(folder, arms)
             if "loop" in parts:
                 prepare_task(folder)
             if "learn" in parts:
                 prepare_learning(folder)
+            if "export" in parts:
+                prepare_export(folder)
             result = measure(
                 peers, folder, rounds=rounds, budget=budget, tell=tell, wanted=lambda name: part(name) in parts
             )

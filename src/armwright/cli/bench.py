@@ -14,9 +14,9 @@ from armwright.cli.option_groups import grouped
 from armwright.cli.option_words import Json, out_option
 from armwright.cli.output import say, say_json, table, tell
 
-PEERS = "armwright,pin,mujoco,casadi,rtb,crocoddyl,jax"
+PEERS = "armwright,pin,mujoco,casadi,rtb,crocoddyl,jax,mjx,mujoco_wasm"
 ARMS = "ur5,n30,n50"
-PARTS = "core,loop,plan,learn"
+PARTS = "core,loop,plan,learn,export"
 ALL_PARTS = f"{PARTS},campaigns"
 
 
@@ -39,7 +39,7 @@ def bench(
     peers: Annotated[str, typer.Option(help="Which libraries, separated by commas; missing ones are skipped.")] = PEERS,
     arms: Annotated[str, typer.Option(help="Which arms: ur5, and random ones of 30 and 50 joints.")] = ARMS,
     parts: Annotated[
-        str, typer.Option(help="What to measure: core (calls, batches), loop, plan, learn; campaigns.")
+        str, typer.Option(help="What to measure: core (calls, batches), loop, plan, learn, export; campaigns.")
     ] = PARTS,
     json: Json = False,
 ) -> None:
@@ -76,7 +76,8 @@ def report(result: dict[str, Any]) -> None:
     """Print the tables of a measurement: ns per evaluation, how many times faster, the loop, whole processes."""
     peers = list(result["peers"])
     others = [peer for peer in peers if peer != "armwright"]
-    cases = {name: entries for name, entries in result["cases"].items() if not name.startswith(("loop/", "learn/"))}
+    lined = ("loop/", "learn/", "export/")  # parts that are told as lines
+    cases = {name: entries for name, entries in result["cases"].items() if not name.startswith(lined)}
 
     def nanoseconds(name: str, peer: str) -> str:
         return f"{cases[name][peer]['best'] * 1e9:.1f}" if peer in cases[name] else "–"

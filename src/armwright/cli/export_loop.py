@@ -30,7 +30,9 @@ from armwright.errors import InputError
 
 if TYPE_CHECKING:
     from armwright.contact import Monitor
+    from armwright.contact.detectors import TwoSpeed
     from armwright.control import Law
+    from armwright.detection.learned_thresholds import LearnedThresholds
     from armwright.motion import Trajectory
     from armwright.robot.model import Robot
     from armwright.simulation import Loop
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 TWO_SPEED = STUDY_DETECTORS.some("two-speed")[0]
 TUNED = ("gains", "payload", "friction")
+LEARNED = "learned"
 RATE = 1000.0
 VALUES = "name=value or name=v1,v2,…; may be repeated."
 
@@ -67,7 +70,10 @@ class ChosenController:
     detector_gain: Annotated[list[str] | None, typer.Option(help=f"Of the detector: {VALUES}")] = None
     thresholds: Annotated[
         str | None,
-        typer.Option(metavar="A[,B,…]", help="Of the detector [N m], one or one per joint. 2 and 1 % of the effort."),
+        typer.Option(
+            metavar="A[,B,…]|learned",
+            help="Of the detector [N m], one or one per joint, or learned in simulation. 2 and 1 % of the effort.",
+        ),
     ] = None
     reference: Annotated[str | None, typer.Option(help=f"What it follows by itself: {FORMS}. An input if omitted.")] = (
         None
@@ -223,10 +229,10 @@ def monitors_of(control: ChosenController, law: Law, model: Robot, q: Array) -> 
         return chain
     if not chain:
         fail("--detector: reads what an observer says; give --observer")
-    return [*chain, *_detector(control, model)]
+    return [*chain, *_detector(control, law, chain, model)]
 
 
-def _detector(control: ChosenController, model: Robot) -> list[Monitor]:
+def _detector(control: ChosenController, law: Law, chain: list[Monitor], model: Robot) -> list[Monitor]:
     """Return the detector, behind the estimate of the tool's force if it reads that."""
     from armwright.contact.detectors import ThresholdFit, TwoSpeed, two_speed_detector
     from armwright.contact.monitor_makers import is_learned
@@ -237,16 +243,21 @@ def _detector(control: ChosenController, model: Robot) -> list[Monitor]:
     name, n = str(control.detector), model.n
     given = option_words.gains(control.detector_gain or [], "--detector-gain")
     a = np.asarray(unlearned(model))
-    if control.thresholds is not None:
-        a = np.array(numbers(control.thresholds, "--thresholds"))
+    learns = control.thresholds == LEARNED
+    if control.thresholds is not None and not learns:
+        a = np.array(numbers(control.thresholds, f"--thresholds (numbers or {LEARNED})"))
         if len(a) not in (1, n) or not (a > 0.0).all():
-            raise InputError(f"--thresholds {control.thresholds!r}: expected 1 or {n} positive numbers [N m]")
+            raise InputError(
+                f"--thresholds {control.thresholds!r}: expected 1 or {n} positive numbers [N m], or {LEARNED}"
+            )
         a = np.broadcast_to(a, (n,))
     if name == TWO_SPEED:
         rows = np.vstack([a, np.zeros((4, n))])
         known = [field.name for field in fields(TwoSpeed)]
         kind = TwoSpeed(**{key: value for key, value in given.items() if key in known})
         made = two_speed_detector(rows, rows, kind=kind)
+        if learns:
+            made = _learned(control, law, chain, model, kind).two_speed.detector()
         rest = {key: value for key, value in given.items() if key not in known}
         return [_with_gains(made, rest, "--detector-gain", n)]
 
@@ -258,9 +269,22 @@ def _detector(control: ChosenController, model: Robot) -> list[Monitor]:
         if control.thresholds is not None:
             fail(f"--thresholds: {name} has none per joint; give --detector-gain")
         return [tool_estimate(None), _with_gains(make(), given, "--detector-gain", n)]
+    if learns:
+        return [_with_gains(make(_learned(control, law, chain, model).fit), given, "--detector-gain", n)]
     zero = np.zeros(n)
     fit = ThresholdFit(a, zero, zero, zero, peak=a, spread=zero, false_alarms=NOTHING, hours=0.0, margin=1.0)
     return [_with_gains(make(fit), given, "--detector-gain", n)]
+
+
+def _learned(
+    control: ChosenController, law: Law, chain: list[Monitor], model: Robot, kind: TwoSpeed | None = None
+) -> LearnedThresholds:
+    """Return thresholds that simulated arms have taught, and say what they rest on."""
+    from armwright.detection.learned_thresholds import learned_thresholds
+
+    found = learned_thresholds(model, law, chain, control.rate, kind=kind)
+    tell(f"thresholds: {found.words}")
+    return found
 
 
 def _with_gains(monitor: Monitor, given: dict[str, Any], option: str, n: int) -> Monitor:

@@ -49,10 +49,12 @@ def compare_programs(
         fail(f"{out}: expected a name that ends in .html, in a folder that exists")
     options = run_options(arm, cycles, mounting)
     told = reading.said() | arm_told(arm, options)
-    runs = [
-        run_program(arm, read_program(file, reading.language, **told), cycles.cycle, **options)
-        for file in (before, after)
-    ]
+    versions = [read_program(file, reading.language, **told) for file in (before, after)]
+    for file, version in zip((before, after), versions, strict=True):
+        if not any(move.kind != "wait" for move in version.moves):
+            read = f": {version.reading.words}" if version.reading is not None and version.reading.reached else ""
+            fail(f"{file}: no move of it is known{read}; nothing can be compared")
+    runs = [run_program(arm, version, cycles.cycle, **options) for version in versions]
     found = compare_versions(*runs)
     if json:
         say_json({**version_figures(found), "files": [] if out is None else [str(out)]})

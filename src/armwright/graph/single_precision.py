@@ -44,9 +44,8 @@ SINGLE: dict[Op, Callable[..., Any]] = MEANING | {
 
 
 @np.errstate(all="ignore")
-def run_single(program: TickProgram, inputs: Mapping[str, Array]) -> dict[str, Any]:
+def run_single(program: TickProgram, inputs: Mapping[str, Array], ticks: int) -> dict[str, Any]:
     """Run ticks in single precision; arguments and results as `TickProgram.run`, results float32."""
-    ticks = len(next(iter(inputs.values())))
     p, code = program, program.program
     rows = {name: np.asarray(value, dtype=np.float32).reshape(ticks, -1) for name, value in inputs.items()}
     held: dict[str, Any] = {name: np.ravel(start).astype(np.float32) for name, start in p.starts.items()}

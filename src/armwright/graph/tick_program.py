@@ -152,12 +152,18 @@ class TickProgram:
         return {port.name: slice(int(a), int(b)) for port, a, b in zip(ports, ends[:-1], ends[1:], strict=True)}
 
     def run(
-        self, inputs: Mapping[str, Any], *, strict: bool = True, start: Mapping[str, Any] | None = None
+        self,
+        inputs: Mapping[str, Any],
+        *,
+        ticks: int | None = None,
+        strict: bool = True,
+        start: Mapping[str, Any] | None = None,
     ) -> dict[str, Array]:
         """Run ticks: the twin that everything written from this program is compared with.
 
         Args:
             inputs: by name, (T, *shape); those that are left out keep their start.
+            ticks: how many, T; what the inputs have if omitted.
             strict: the strict build, equal to exported code to the last bit; otherwise the default one.
             start: other values than `Port.start` before the first tick, by name.
 
@@ -168,9 +174,9 @@ class TickProgram:
         if strange:
             known = ", ".join(port.name for port in self.inputs)
             raise InputError(f"{self.name}: no input {', '.join(strange)}; inputs are {known}")
-        lengths = {len(np.asarray(value)) for value in inputs.values()}
+        lengths = {len(np.asarray(value)) for value in inputs.values()} | (set() if ticks is None else {ticks})
         if len(lengths) != 1:
-            raise InputError(f"{self.name}: give inputs of one length, got {sorted(lengths)}")
+            raise InputError(f"{self.name}: give inputs of one length, or ticks, got {sorted(lengths)}")
         ticks = lengths.pop()
         table = np.empty((ticks, sum(port.size for port in self.inputs)))
         for port, where in zip(self.inputs, self.columns(self.inputs).values(), strict=True):
@@ -179,7 +185,7 @@ class TickProgram:
         loop = CompiledLoop(self.plan, strict=strict)
         for name, value in {**self.starts, **(start or {})}.items():
             loop.set(name, np.ravel(np.broadcast_to(value, self.port(name).shape)))
-        record, _ = loop.run(ticks, shared=table)
+        record, _ = loop.run(ticks, shared=table if self.inputs else None)
         made = {
             port.name: record[0][:, where].reshape(ticks, *port.shape)
             for port, where in zip(self.outputs, self.columns(self.outputs).values(), strict=True)

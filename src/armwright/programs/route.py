@@ -133,7 +133,12 @@ def route(robot: Robot, program: Program, q_start: Array | None = None, *, leave
                 line=program.moves[laid.unchecked[0]].line,
                 valid="where the arm begins (--start home, --start with its joints; start_q), or a second target",
             )
-        raise InputError(f"program {program.name!r}: no move of it has any length")
+        raise ProgramError(
+            "every move that is known leads to where the arm stands already: there is nothing to check",
+            file=program.file,
+            line=next(move.line for move in program.moves if move.kind != "wait"),
+            valid="a move that leads away, or another --start (start_q)",
+        )
     whole, waits, begins = chain(walker, laid.runs)
     waits[0] += laid.first_wait
     if walker.sharp:

@@ -275,6 +275,7 @@ def stretched(program: Program, route: Route, law: Profile) -> Profile:
     """Slow sections of a single move that names its own duration down to it; refuse durations that are too short."""
     moves = program.moves
     x, times = law.x.copy(), law.times
+    short: dict[int, tuple[float, float]] = {}
     for first, last in route.sections:
         move = moves[int(route.owner[first])]
         word = move.speed
@@ -284,16 +285,24 @@ def stretched(program: Program, route: Route, law: Profile) -> Profile:
         begin, end = np.searchsorted(law.origin, [first, last])
         needs = float(times[begin:end].sum())
         if needs > word.seconds * (1.0 + 1e-9):
-            raise refusal(
-                program,
-                move,
-                f"the move is to take {word.seconds:g} s, but joints and motors need {needs:.4f} s at least",
-                f"durations from {needs:.4f} s on",
-            )
+            short[int(route.owner[first])] = word.seconds, needs
+            continue
         x[begin : end + 1] *= (needs / word.seconds) ** 2
+    if short:
+        (number, (told, needs)), *others = short.items()
+        said = [f"line {moves[k].line}: {a:g} s, {b:.4f} s" for k, (a, b) in others[:MOST_TOLD]]
+        left = f"; and {len(others) - MOST_TOLD} more" if len(others) > MOST_TOLD else ""
+        more = f" [{len(others)} more are too short: {'; '.join(said)}{left}]" if others else ""
+        raise refusal(
+            program,
+            moves[number],
+            f"the move is to take {told:g} s, but joints and motors need {needs:.4f} s at least{more}",
+            f"durations from {needs:.4f} s on",
+        )
     return Profile(law.s, x, law.origin)
 
 
+MOST_TOLD = 8  # moves that are too short, in one message
 GRID_SPACING, LEAST_GRID_POINTS = 0.003, 100  # of even grid points [m], and how many a section has at least
 
 

@@ -147,7 +147,8 @@ BUILTINS: dict[str, Builtin] = {
         freedrive_mode(freeAxes=[1, 1, 1, 1, 1, 1], feature=p[0, 0, 0, 0, 0, 0])
         teach_mode()
         servol\ntrack_conveyor_linear\ntrack_conveyor_circular\nconveyor_pulse_decode\npath_offset_enable
-        path_offset_set\nposition_deviation_warning_move\nscrew_driving\nspline_movej\ntorque_command""",
+        path_offset_set\nposition_deviation_warning_move\nscrew_driving\nspline_movej\ntorque_command
+        freedrive_mode_no_incorrect_payload_check\nframe_tracking_enable""",
     ),
     **_rows(
         "set",
@@ -183,7 +184,8 @@ BUILTINS: dict[str, Builtin] = {
         """get_actual_joint_positions() -> joints\nget_target_joint_positions() -> joints
         get_joint_positions() -> joints\nget_actual_tcp_pose() -> pose\nget_target_tcp_pose() -> pose
         get_tcp_pose() -> pose\nget_target_waypoint() -> pose\nget_tcp_offset() -> pose
-        get_target_payload() -> number\nget_steptime() -> number""",
+        get_target_payload() -> number\nget_steptime() -> number
+        tool_pose() -> pose""",
     ),
     **_rows(
         "cell",
@@ -256,7 +258,12 @@ BUILTINS: dict[str, Builtin] = {
         modbus_get_signal_status(signal_name, is_secondary_program=False)
         get_tool_accelerometer_reading\nget_tcp_speed\ntool_contact_wait
         rpc_factory\ntime\nget_conveyor_tick_count\nencoder_get_tick_count\nget_joint_velocity\nget_actual_current
-        transpose\nset_list_length""",
+        transpose\nset_list_length
+        get_rtde_value\nget_tool_temp\nget_actual_joint_accelerations\nget_base_acceleration\nget_euromap_output
+        modbus_get_error\nmodbus_get_time_since_signal_invalid\nencoder_unwind_delta_tick_count\nestimate_payload
+        force_mode_get_damping\nforce_mode_get_gain_scaling\njerk_gain_scaling_get\nmotion_version_get
+        path_offset_get\nget_target_tcp_pose_along_path\nget_target_tcp_speed_along_path
+        get_pose\nconvert_pose\nget_children\nget_frame_parent\nis_frame""",
         0,
     ),
     **_rows(
@@ -310,7 +317,11 @@ BUILTINS: dict[str, Builtin] = {
         "path_offset_disable path_offset_set_alpha_filter path_offset_set_max_offset end_screw_driving "
         "set_operator_mode_password unlock_protective_stop set_rotation_limit gravity set_tool_flange "
         "set_joint_limits position_deviation_warning "
-        "tool_wrench_limit_set tool_wrench_limit_disable motion_version_set jerk_gain_scaling_set",
+        "tool_wrench_limit_set tool_wrench_limit_disable motion_version_set jerk_gain_scaling_set "
+        "set_runstate_standard_digital_outputs set_runstate_configurable_digital_outputs pause_on_error_code "
+        "set_baselight_off set_baselight_solid high_holding_torque_enable high_holding_torque_disable "
+        "modbus_add_rw_signal modbus_reset_connection modbus_set_signal_watchdog frame_tracking_disable "
+        "add_frame attach_frame move_frame delete_frame delete_all_frames",
     ),
 }
 MOTION = frozenset(name for name, row in BUILTINS.items() if row.moves)

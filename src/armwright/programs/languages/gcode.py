@@ -31,7 +31,7 @@ from armwright.programs.languages.gcode_turning import turning_word
 from armwright.programs.languages.gcode_words import O_WORDS, Block, parse_line, token
 from armwright.programs.languages.program_draft import FEWER
 from armwright.programs.program import Program
-from armwright.programs.reading import ReadOptions
+from armwright.programs.reading import Note, ReadOptions
 from armwright.syntax.program_tree import Module, Node
 from armwright.syntax.scanner import Token
 
@@ -409,12 +409,23 @@ class GcodeReader(GcodeQuick):
             assert flow is not None
             if index > first:
                 self.notes.left_out.append((first + 1, index, f"line {at.line} to hold"))
+                self.passed_over(range(first, index), at)
             if flow[0] != "oelseif":
                 break
             if not flow[2]:
                 self.obstacle("elseif without its condition", flow[3], "elseif […]")
             test, at = flow[2][0], flow[3]
         return index + 1
+
+    def passed_over(self, lines: range, at: Token) -> None:
+        """Tell of lines that are not understood in a branch that does not run: one may be where the branch ends."""
+        for index in lines:
+            trouble = self.block(index).trouble
+            if trouble is not None:
+                said = f"not understood, and passed over in the branch of line {at.line}: {trouble[0]}"
+                self.notes.note(index + 1, said)
+                place = (self.notes.module.file, index + 1)
+                self.notes.set_aside[place] = Note(index + 1, self.notes.message(said))
 
     def repeat(self, index: int, label: str, count: Node, at: Token) -> int:
         """Return the index of the next line of a repeat."""

@@ -24,7 +24,7 @@ from armwright.syntax.scanner import Token
 
 MOTIONS = ("G0", "G1", "G2", "G3")
 STRAIGHT = MOTIONS[:2]
-PROBES = ("G38.2", "G38.3", "G38.4", "G38.5")
+PROBES = ("G31", "G38.2", "G38.3", "G38.4", "G38.5")
 ALL_AXES = AXES + TURNING + FURTHER
 SETTING_FROM = 92  # M words from here on own the axis words of their line
 Codes = dict[str, Token]
@@ -385,7 +385,9 @@ class GcodeBlocks(GcodeCycles):
             self.motion = self.motion_unsaid(at)
         if self.motion in PROBES:
             self.notes.assume(at.line, f"{self.motion} finds nothing on its way: its end is taken")
+            probe, self.motion = self.motion, "G1"
             self.go(words, at, "G1")
+            self.motion = self.motion_before if probe == "G31" else probe  # G31 is of its own block
         elif self.motion in ("G33", "G76"):
             self.travel(words)
             self.gap(at, f"{self.motion}: a thread follows the spindle")

@@ -72,7 +72,7 @@ def guess(text: str) -> tuple[GcodeDialect, str]:
 
 
 GROUPS = {
-    "motion": (0, 1, 2, 3, 33, 38.2, 38.3, 38.4, 38.5, 73, 74, 76, 80, *range(81, 90)),
+    "motion": (0, 1, 2, 3, 31, 33, 38.2, 38.3, 38.4, 38.5, 73, 74, 76, 80, *range(81, 90)),
     "plane": (17, 18, 19),
     "units": (20, 21),
     "distance": (90, 91),

@@ -3,7 +3,8 @@
 
 Statements outside of functions run in order. If they move nothing, the program is the one function that nobody calls
 (PolyScope writes programs so); ``entry`` names one of several. A file whose functions move nothing, or all want
-arguments, is a library: it is read and has no moves.
+arguments, is a library: it is read and has no moves. A function that the file lacks is looked for in the scripts beside
+it, and in those that the user names: such a file is taken in whole, as PolyScope does with its script files.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from armwright.errors import ProgramError
 from armwright.programs.interpreter.interpreter_scope import CallFrame, Cell
+from armwright.programs.interpreter.program_files import Neighbours
 from armwright.programs.interpreter.program_values import Value
 from armwright.programs.interpreter.reading_notes import Obstacle
 from armwright.programs.interpreter.told_expression import told_expression
@@ -24,9 +26,11 @@ from armwright.programs.reading import ReadOptions
 from armwright.syntax import program_tree as tree
 from armwright.syntax.program_tree import Node, Routine
 from armwright.syntax.scanner import Token
+from armwright.urscript.script_module import ScriptModule
 from armwright.urscript.urscript_parser import UrscriptParser, parse_urscript
 
 MOST_LISTED = 12  # functions in a message
+SUFFIXES = (".script", ".urscript")
 
 
 def read_urscript(text: str, file: str = "", options: ReadOptions | None = None) -> Program:
@@ -40,6 +44,8 @@ class UrscriptReader(UrscriptMoves):
     def __init__(self, text: str, file: str, options: ReadOptions) -> None:
         """Read the file."""
         super().__init__(parse_urscript(text, file), options)
+        self.neighbours = Neighbours(file, SUFFIXES, options)
+        self.looked: set[str] = set()
         for name, value in options.define.items():
             self.scopes.define(name, name, Cell("", self.defined(f"--define {name}", value)))
         for name, said in self.inputs.items():
@@ -52,6 +58,47 @@ class UrscriptReader(UrscriptMoves):
         if not isinstance(value, str):
             return value
         return self.value(told_expression(UrscriptParser, value, option))
+
+    # --- further files ------------------------------------------------------------------------------------------------
+
+    def elsewhere(self, key: str) -> bool:
+        """Link the script that has a function as one of its outermost; two that do are in the way."""
+        if key in self.looked:
+            return False
+        self.looked.add(key)
+        pattern = re.compile(rf"(?m)^[ \t]*(?:def|thread)[ \t]+{re.escape(key)}[ \t]*\(")
+        loaded = {module.file for module in self.modules}
+        found = []
+        for path in self.neighbours.with_match(pattern, key):
+            try:
+                module = None if str(path) in loaded else parse_urscript(self.neighbours.text(path), str(path))
+            except ProgramError:
+                self.notes.note(0, f"{path.name} has {key!r} but cannot be read")
+                continue
+            if module is not None and key in module.outer:
+                found.append(module)
+        told = [module for module in found if Path(module.file) in self.options.more]
+        found = told or found
+        if len(found) > 1:
+            names = ", ".join(Path(module.file).name for module in found)
+            at = Token("name", key, key, 0, 0)
+            self.notes.obstacle(f"{key!r} is a function of several files: {names}", at, "one of them as a further file")
+        for module in found:
+            self.take_in(module)
+        return bool(found)
+
+    def take_in(self, module: ScriptModule) -> None:
+        """Link a script: its functions, and the variables that it sets outside of them."""
+        self.modules.append(module)
+        self.notes.files.setdefault(module.file)
+        outer, file = self.frame, self.notes.module
+        self.frame, self.notes.module = CallFrame(module, None), module
+        try:
+            self.block(tuple(s for s in module.top if isinstance(s, tree.Assign | tree.Declare)))
+        finally:
+            self.frame, self.notes.module = outer, file
+
+    # --- running ------------------------------------------------------------------------------------------------------
 
     def program(self) -> Program:
         """Run the program."""
@@ -83,6 +130,8 @@ class UrscriptReader(UrscriptMoves):
                 self.notes.draft.name = entry
         for thread in list(self.searching):
             self.broken_off(thread, "moves the arm until the program ends: how far depends on both")
+        for thread in [key for key, circling in self.circling.items() if circling.moves < 0]:
+            self.apart(thread)
         if self.tool is None:
             self.notes.note(1, "no set_tcp: targets are places of the arm's own tool frame")
         self.notes.check_told(self.options, self.inputs, self.scopes.unused)

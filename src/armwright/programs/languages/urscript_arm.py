@@ -8,7 +8,8 @@ which is found when the program is planned.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from armwright.programs.languages.urscript_values import UrscriptValues, matrix_
 from armwright.programs.legs import nearest_posture
 from armwright.programs.program import Joints
 from armwright.programs.reading import ReadOptions
-from armwright.spatial import inverse
+from armwright.robot.load import load
+from armwright.spatial import inverse, log_so3
 from armwright.syntax import program_tree as tree
 from armwright.syntax.program_tree import Argument
 from armwright.syntax.scanner import Token
@@ -26,7 +28,13 @@ from armwright.types import Array
 from armwright.urscript.script_module import ScriptModule
 from armwright.urscript.urscript_builtins import BUILTINS, Builtin
 
+if TYPE_CHECKING:
+    from armwright.robot.model import Robot
+
 JOINTS = 6
+MAKERS_ARMS = ("ur3e", "ur5e", "ur10e", "ur16e", "ur20", "ur3", "ur5", "ur10")
+NOWHERE = Token("name", "get_target_tcp_pose", "get_target_tcp_pose", 0, 0)  # what the reader asks, no line does
+SAME_PLACE = 0.03  # m, with a radian of turning for a metre: calibrated arms are a few mm and mrad off
 
 
 class UrscriptArm(UrscriptValues):
@@ -65,8 +73,11 @@ class UrscriptArm(UrscriptValues):
         seed = np.array([float(number_of(angle)) for angle in near])
         found: Any = ik(self.robot, T, seed=seed, limits=False, restarts=0)
         if not len(found.solutions):
-            name = self.robot.name
-            return Unknown(f"{at.text}: no joints of {name!r} reach this pose (another arm, or another tool?)", ("ik",))
+            said = f"{at.text}: no joints of {self.robot.name!r} reach this pose"
+            other = arm_of(T, seed)
+            said += f"; qnear are its joints on {other!r}: --robot {other}?" if other else " (another arm, or tool?)"
+            self.notes.note(at.line, said, once=True)
+            return made
         return [float(angle) for angle in nearest_posture(self.robot, np.asarray(found.solutions), seed)]
 
     def state(self, row: Builtin, node: tree.FunctionCall) -> Value:
@@ -97,6 +108,11 @@ class UrscriptArm(UrscriptValues):
         example = "p[x, y, z, rx, ry, rz]" if posed else "[q1, …, q6]"
         return Unknown(f"{name} is only known while the cell runs; --input {name}={example} says it", (name,))
 
+    def tool_place(self) -> Array | None:
+        """Return T_base_tool (4, 4) where the arm stands; None if that is not known."""
+        here = self.state(BUILTINS["get_target_tcp_pose"], tree.FunctionCall(NOWHERE, ()))
+        return matrix_of(here) if isinstance(here, RecordValue) and here.kind == "pose" else None
+
     def forward_kin(self, values: dict[str, Value], at: Token) -> Value:
         """Return the pose of joints: a move can use it, a sum would need the arm."""
         tool = matrix_of(values["tcp"]) if "tcp" in values else self.tool
@@ -117,6 +133,27 @@ class UrscriptArm(UrscriptValues):
             return tool
         T = fk(self.robot, np.array([float(number_of(n)) for n in q]))
         return pose_from(T if tool is None else T @ tool)
+
+
+def arm_of(T: Array, q: Array) -> str:
+    """Return the arm of the maker on which joints q (6,) bring the flange to T (4, 4); empty if there is none.
+
+    A controller's poses are those of its own calibrated arm: some millimetres are allowed, other sizes of arm are
+    hundreds away.
+    """
+    far = {name: _apart(fk(_arm(name), q), T) for name in MAKERS_ARMS}
+    name = min(far, key=far.__getitem__)
+    return name if far[name] < SAME_PLACE else ""
+
+
+@cache
+def _arm(name: str) -> Robot:
+    return load(name)
+
+
+def _apart(A: Array, B: Array) -> float:
+    """Return how far two poses (4, 4) are apart [m], a radian of turning taken for a metre."""
+    return float(np.linalg.norm(A[:3, 3] - B[:3, 3]) + np.linalg.norm(log_so3(A[:3, :3].T @ B[:3, :3])))
 
 
 def joint_angles(value: Value) -> bool:

@@ -25,7 +25,7 @@ from armwright.programs.interpreter.program_values import (
 from armwright.programs.languages.unit_limits import LIMITS
 from armwright.programs.languages.urscript_arm import JOINTS
 from armwright.programs.languages.urscript_grippers import works_a_gripper
-from armwright.programs.languages.urscript_threads import UrscriptThreads
+from armwright.programs.languages.urscript_threads import ToldEnd, UrscriptThreads
 from armwright.programs.languages.urscript_values import matrix_of
 from armwright.programs.program import Distance, Duration, Joints, LeadingAxis, Payload, Pose, Stop, ToolRate
 from armwright.programs.reading import ReadOptions
@@ -54,13 +54,13 @@ class UrscriptMoves(UrscriptThreads):
 
     def machine(self) -> Value:
         """Return the state of the controller that moves depend on."""
-        threads = dict(self.moving), dict(self.searching)
-        return self.tool, self.payload, self.last, self.pressed, self.load_at_tool, threads
+        threads = dict(self.moving), dict(self.searching), dict(self.circling)
+        return self.tool, self.payload, self.last, self.pressed, self.load_at_tool, self.met, threads
 
     def set_machine(self, state: Value) -> None:
         """Set what `machine` returned."""
-        self.tool, self.payload, self.last, self.pressed, self.load_at_tool, (moving, searching) = state
-        self.moving, self.searching = dict(moving), dict(searching)
+        self.tool, self.payload, self.last, self.pressed, self.load_at_tool, self.met, threads = state
+        self.moving, self.searching, self.circling = (dict(one) for one in threads)
 
     # --- instructions -------------------------------------------------------------------------------------------------
 
@@ -103,6 +103,8 @@ class UrscriptMoves(UrscriptThreads):
             if row.does == "cell":
                 self.asked_outside(at)
         else:
+            if row.does != "set":
+                self.check_round()
             given = self.sorted_arguments(at, arguments, list(row.names), row.fewest)
             values = {name: self.value(a.value) for name, a in given.items()}
             places = {name: a.value.at for name, a in given.items()} | {f"{n} name": a.at for n, a in given.items()}
@@ -157,6 +159,8 @@ class UrscriptMoves(UrscriptThreads):
                 thread = next(iter(self.moving))
                 if thread in self.searching:
                     self.broken_off(thread, "moves the arm while the program does, too: how far depends on both")
+                if thread in self.circling:
+                    self.apart(thread)
                 raise UnknownPart(Unknown(f"thread {thread!r} moves the arm at the same time"))
             for value in (*values.values(), self.tool):
                 unknown = unknown_in(value)
@@ -197,7 +201,7 @@ class UrscriptMoves(UrscriptThreads):
         else:
             name = "q" if joint else "pose"
             parts["target"] = self.target(values[name], places[name])
-        self.check_sought(parts["target"])
+        parts["target"] = self.as_far_as_told(parts["target"], v)
         if at.key == "movep":
             self.notes.note(at.line, "movep is read as a line at constant tool speed", once=True)
         self.notes.draft.add(
@@ -213,6 +217,7 @@ class UrscriptMoves(UrscriptThreads):
         )
         self.changes += 1
         target = parts["target"]
+        self.met = self.met if self.sought else None
         if isinstance(target, Joints):
             self.last = target
         else:
@@ -222,12 +227,25 @@ class UrscriptMoves(UrscriptThreads):
             moves[-1] = replace(moves[-1], text=f"{self.label}: {moves[-1].text}")
             self.label = ""
 
-    def check_sought(self, target: Joints | Pose) -> None:
-        """Tell of a move of a search that nobody means to end: PolyScope's direction without a distance is 1000 m."""
+    def as_far_as_told(self, target: Joints | Pose, speed: float) -> Joints | Pose:
+        """Return where a move of a search ends; only the user knows it where the program means no end of it.
+
+        PolyScope's direction without a distance is 1000 m, and contact or an input ends the thread on its way.
+        """
         away = float(np.abs(target.T[:3, 3]).max()) if self.sought and isinstance(target, Pose) else 0.0
-        if away > LIMITS["target"].most:
+        if not isinstance(target, Pose) or away <= LIMITS["target"].most:
+            return target
+        self.unended.add(self.sought)
+        told, start = self.scopes.find(self.frame, self.sought), self.tool_place()
+        if told is None or not is_number(told.value) or start is None:
             why = f"thread {self.sought!r} leads {away:.4g} m away, that is until something stops it"
-            raise UnknownPart(Unknown(why))
+            raise UnknownPart(Unknown(f"{why}; {self.hint(self.sought)}", (self.sought,)))
+        along = target.T[:3, 3] - start[:3, 3]
+        along /= np.linalg.norm(along)
+        T = target.T.copy()
+        T[:3, 3] = start[:3, 3] + float(number_of(told.value)) * along
+        self.met = ToldEnd(self.sought, tuple(speed * along))
+        return Pose(T)
 
     def amount(self, values: dict[str, Value], name: str, places: dict[str, Token]) -> float:
         """Return an argument that is a number."""

@@ -10,7 +10,7 @@ real division.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -111,7 +111,7 @@ class UrscriptValues(Interpreter):
         """Return the variable, or the part of one, that an expression names; an assignment makes it."""
         if isinstance(node, tree.Name):
             key = node.at.key
-            own = self.frame.routine is not None and key in self.script.bound.get(self.frame.routine.at.key, ())
+            own = self.frame.routine is not None and key in self.bound(self.frame.routine)
             cells = self.frame.cells if own or key in self.frame.cells else self.scopes.shared
             if key not in cells:
                 cells[key] = Cell("", Unknown(f"{node.at.text} has no value yet", (node.at.text,)))
@@ -131,6 +131,10 @@ class UrscriptValues(Interpreter):
             return base
         return super().place(node)
 
+    def bound(self, routine: Routine) -> Collection[str]:
+        """Return the names that are a routine's own."""
+        return routine.module.bound.get(routine.at.key, ()) if isinstance(routine.module, ScriptModule) else ()
+
     def _declare(self, statement: tree.Declare) -> None:
         value = Unknown(f"{statement.at.text} has no value yet", (statement.at.text,))
         made = value if statement.value is None else self.value(statement.value)
@@ -147,7 +151,7 @@ class UrscriptValues(Interpreter):
     def bind(self, frame: CallFrame, routine: Routine, arguments: tuple[Argument, ...], at: Token) -> None:
         """Give parameters their values by place, by name, or their defaults."""
         names = [p.at.key for p in routine.parameters]
-        defaults = self.script.defaults.get(routine.at.key, {})
+        defaults = routine.module.defaults.get(routine.at.key, {}) if isinstance(routine.module, ScriptModule) else {}
         given = self.sorted_arguments(at, arguments, names, 0)
         for name in names:
             if name not in given and name not in defaults:
@@ -190,6 +194,10 @@ class UrscriptValues(Interpreter):
             return needs_the_arm(at)
         if isinstance(value, RecordValue) and value.kind == "pose" and not isinstance(position, Unknown):
             return self.part(value, str(int(number_of(position))), at)
+        if isinstance(value, RecordValue) and value.kind == "struct" and not isinstance(position, Unknown):
+            parts = list(value.parts.values())
+            self.notes.assume(at.line, f"parts of a structure by number, as of {at.text}: in the order of struct(…)")
+            return super().item(parts, position, at)
         return super().item(value, position, at)
 
     def arithmetic(self, sign: str, left: Value, right: Value) -> Value:
@@ -239,6 +247,8 @@ class UrscriptValues(Interpreter):
         if routine is not None:
             return self.call(routine, node.arguments, node.at)
         made = self.function(node)
+        if made is NotImplemented and self.elsewhere(node.at.key):
+            return self._call(node)
         if made is NotImplemented:
             self.missing(node.at)
             return Unknown(f"function {node.at.text!r} is in none of the files", (node.at.text,))
@@ -306,7 +316,7 @@ class UrscriptValues(Interpreter):
         for key in (name, row.name):
             if key in self.inputs:
                 return self.input_value(key)
-        return Unknown(f"{row.name} is only known while the cell runs", (name,), row.guess)
+        return Unknown(f"{row.name} is only known while the cell runs; --input {name}=… says it", (name,), row.guess)
 
     def asked_outside(self, at: Token) -> None:
         """Take notice that the program asks the cell: the arm stops for it."""
@@ -322,7 +332,11 @@ class UrscriptValues(Interpreter):
             self.changes += 1
             return None
         names = tuple(sorted(self.names_in(node.arguments[0].value)))
-        return Unknown(f"what {node.at.text} of {', '.join(names)} answers is only known while the cell runs", names, 0)
+        asked = node.at.key.removeprefix(".")
+        if asked in self.inputs:
+            return self.input_value(asked)
+        said = f"what {node.at.text} of {', '.join(names)} answers is only known while the cell runs"
+        return Unknown(f"{said}; --input {asked}=… says it", names, 0)
 
     # --- functions ----------------------------------------------------------------------------------------------------
 

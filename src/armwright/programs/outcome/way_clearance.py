@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 STEP = 5e-3  # [m] that ends of capsules move between two looks
 MOST_STEPS = 16  # looks in a cycle
 TOUCH_DEPTH = 5e-4  # [m] that still counts as touching: what tracking adds to a tool that is put down
+FLOOR = "the floor"
 SURE_SHARE = 0.5  # of the estimated radii, within which an overlap is a collision for sure
 SAMPLED_POSTURES = 200  # random postures that tell which parts always overlap
 MERGED_LOOKS = 8  # looks without contact that still belong to one contact
@@ -68,9 +69,9 @@ def clearance_of(outcome: ProgramRun) -> WayClearance:
     ends = link_ends(fk_all(robot, q), links)
     tips = _tool_ends(outcome, q, move)
     floor, unchecked = _floor(outcome, links)
-    shapes: list[tuple[str, Shape]] = [] if floor is None else [("the floor", floor)]
+    shapes: list[tuple[str, Shape]] = [] if floor is None else [(FLOOR, floor)]
     shapes += [] if outcome.world is None else [(shape.name, shape) for shape in outcome.world.shapes]
-    checked = ["the floor"] if floor is not None else []
+    checked = [FLOOR] if floor is not None else []
     checked += ["its own body"]
     checked += [] if outcome.world is None else [f"world {outcome.world.name!r}"]
     if outcome.world is None:
@@ -150,7 +151,7 @@ def _floor(outcome: ProgramRun, links: LinkCapsules) -> tuple[HalfSpace | None, 
     up = np.array([0.0, 0.0, 1.0])
     if robot.joints[first.joint].kind != "revolute" or abs(float(axis @ up)) < 1.0 - 1e-6:
         return None, ["the floor was not checked: the first joint does not turn about the base's z axis"]
-    plane = HalfSpace(name="the floor", point=(0.0, 0.0, height), normal=(0.0, 0.0, 1.0))
+    plane = HalfSpace(name=FLOOR, point=(0.0, 0.0, height), normal=(0.0, 0.0, 1.0))
     q = _postures(robot)
     ends = link_ends(fk_all(robot, q), links)
     for k in range(links.body.size):

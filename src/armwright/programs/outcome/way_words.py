@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from armwright.programs.outcome.way_clearance import SURE_SHARE
+from armwright.programs.outcome.way_clearance import FLOOR, SURE_SHARE
 
 if TYPE_CHECKING:
     from armwright.programs.outcome.program_run import ProgramRun
@@ -38,6 +38,8 @@ def clearance_words(outcome: ProgramRun) -> str:
     worst = max(sure or found.contacts, key=lambda contact: contact.depth)
     head = "Collides" if sure else "May collide"
     hedge = SHAPES if sure else f"{SHAPES}; with radii of {100 * SURE_SHARE:g} % they stay apart"
+    if worst.other == FLOOR and outcome.floor == 0.0:
+        hedge += f"; {FLOOR} is taken to be as high as the base: --floor Z, or none, says otherwise"
     count = len(found.contacts)
     return f"{head}, {count} time{'s' if count > 1 else ''}; at worst {contact_words(outcome, worst)} ({hedge})."
 

@@ -39,12 +39,12 @@ def c_files(program: TickProgram, *, float32: bool = False, libm: bool = False) 
     """
     real = "float" if float32 else "double"
     inputs = exercise(program, VECTOR_TICKS)
-    expected = program.run(inputs)
+    expected = program.run(inputs, ticks=VECTOR_TICKS)
     if not all(np.isfinite(rows).all() for rows in expected.values()):
         raise SimulationError(f"export: {program.name} does not stay finite on a smooth motion about its start")
     notes, figures = list[str](), dict[str, float]()
     if float32:
-        single = run_single(program, inputs)
+        single = run_single(program, inputs, VECTOR_TICKS)
         figures = single_errors(program, expected, single)
         notes = [
             "",
