@@ -176,23 +176,25 @@ class Wire:
     def _carry(self) -> None:
         with contextlib.suppress(OSError):
             near, _ = self._listener.accept()
-            far = socket.create_connection(self._to)
-            near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            while not self._end:
-                for here in select.select([near, far], [], [], 0.05)[0]:
-                    data = here.recv(1 << 16)
-                    if not data:
-                        near.close(), far.close()
-                        return
-                    while time.monotonic() < self.hold_until:  # everything waits, and comes at once
-                        time.sleep(0.005)
-                    if self.dropped:
-                        continue
-                    if here is near and self.spoil and len(data) >= 60:
-                        data = data[:4] + struct.pack(">d", float("nan")) + data[12:]
-                        self.spoil = False
-                    (far if here is near else near).sendall(data)
+            with near, socket.create_connection(self._to) as far:
+                self._carry_between(near, far)
+
+    def _carry_between(self, near: socket.socket, far: socket.socket) -> None:
+        for sock in (near, far):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while not self._end:
+            for here in select.select([near, far], [], [], 0.05)[0]:
+                data = here.recv(1 << 16)
+                if not data:
+                    return
+                while time.monotonic() < self.hold_until:  # everything waits, and comes at once
+                    time.sleep(0.005)
+                if self.dropped:
+                    continue
+                if here is near and self.spoil and len(data) >= 60:
+                    data = data[:4] + struct.pack(">d", float("nan")) + data[12:]
+                    self.spoil = False
+                (far if here is near else near).sendall(data)
 
     def close(self) -> None:
         """Stop carrying."""
