@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from armwright.types import Array
 
 IDENTIFIED_ARMS = ("ur5", "panda")
-LOG_SECONDS, LOG_RATE = 30.0, 100.0  # of each motion
-TORQUE_NOISE = 0.02  # of a joint's rms torque
+LOG_SECONDS, MOTION_RATE = 30.0, 100.0  # of each motion
+NOISE_SHARE = 0.02  # of a joint's rms torque
 PLAIN = ("viscous", "coulomb", "offset")
 MUJOCO_EVERY, MUJOCO_STEPS = 20, 20  # of the samples, and at most: its Jacobian is by differences
 RUBBING = (
@@ -55,7 +55,7 @@ RUBBING = (
     ("offset", 0.0, -9.0, 9.0),
 )
 """What MuJoCo's toolkit finds of every joint besides inertias: name, start, bounds."""
-LOADED, WEIGHINGS = 4, 3  # passes over the data
+LOADED_PASSES, WEIGHINGS = 4, 3  # passes over the data
 
 
 class JudgedWay(NamedTuple):
@@ -67,7 +67,7 @@ class JudgedWay(NamedTuple):
 
 def virtual_motion(n: int, seed: int) -> tuple[Array, Array, Array, Array]:
     """Times (T,) and a random motion of ten harmonics of 0.05 Hz: q, qd, qdd (T, n)."""
-    rng, t = np.random.default_rng(seed), np.arange(round(LOG_SECONDS * LOG_RATE)) / LOG_RATE
+    rng, t = np.random.default_rng(seed), np.arange(round(LOG_SECONDS * MOTION_RATE)) / MOTION_RATE
     w, (a, b) = 2.0 * np.pi * 0.05 * np.arange(1, 11), rng.normal(size=(2, 10, n))
     s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     q, qd, qdd = s @ a + c @ b, (w * c) @ a - (w * s) @ b, -(w**2 * s) @ a - (w**2 * c) @ b
@@ -88,10 +88,8 @@ def virtual_log(sheet: Robot, seed: int, part: int) -> Log:
     t, q, qd, qdd = virtual_motion(sheet.n, 1000 * (part + 1) + seed)
     q = q + (sheet.lower + sheet.upper)[None] / 2.0
     rigid = np.asarray(inverse_dynamics(arm, q, qd, qdd, friction=False))
-    tau = rigid + friction.torque(qd, hysteresis(qd, 1.0 / LOG_RATE, friction.joint_travel), rigid)
-    tau = tau + TORQUE_NOISE * np.sqrt(np.mean(tau**2, axis=0)) * np.random.default_rng(seed + part).normal(
-        size=q.shape
-    )
+    tau = rigid + friction.torque(qd, hysteresis(qd, 1.0 / MOTION_RATE, friction.joint_travel), rigid)
+    tau = tau + NOISE_SHARE * np.sqrt(np.mean(tau**2, axis=0)) * np.random.default_rng(seed + part).normal(size=q.shape)
     return Log(t, q, qd, tau, name=f"motion {part}")
 
 
@@ -118,7 +116,7 @@ def least_squares_error(
         return A, X[:, -1]
 
     beta = model.base.regrouping @ model.sheet()
-    for _ in range(LOADED if "load" in terms else 1):
+    for _ in range(LOADED_PASSES if "load" in terms else 1):
         C, moving = columns(train, model, beta)
         parts, sigma = [rows(C, moving, j) for j in range(n)], np.ones(n)
         for _ in range(WEIGHINGS if weighted else 1):
