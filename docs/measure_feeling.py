@@ -12,6 +12,7 @@ stretches, not samples, for independent: friction at rest is one draw however lo
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -148,6 +149,15 @@ def stretches(ticks: Ticks, force: Array) -> list[Stretch]:
     return out
 
 
+class Push(NamedTuple):
+    """One push: index in `STATES` when it was hardest; its largest force [N]; that on the joints over their bands."""
+
+    state: int
+    force: float
+    share: float
+    felt: bool
+
+
 class Alarms(NamedTuple):
     """Alarms of one run.
 
@@ -160,6 +170,20 @@ class Alarms(NamedTuple):
     missed: int
     false: int
     standing: int
+    pushes: tuple[Push, ...] = ()
+
+
+def pushes_of(ticks: Ticks, force: Array, spans: tuple[tuple[float, float], ...]) -> tuple[Push, ...]:
+    """Return all pushes, by the true force (K, 3) at the ticks."""
+    arm, state, out = aw.load("ur5"), states(ticks.resting, 0.01), []
+    for begin, end in spans:
+        rows = np.flatnonzero((ticks.t > begin) & (ticks.t < end + 0.05))
+        size = np.linalg.norm(force[rows], axis=1)
+        k = int(rows[np.argmax(size)])
+        at_joints = np.abs(np.asarray(aw.jacobian(arm, ticks.q[k]))[:3].T @ force[k])
+        share = float((at_joints / ticks.band[k]).max())
+        out.append(Push(int(state[k]), float(size.max()), share, bool(ticks.alarm[rows].any())))
+    return tuple(out)
 
 
 def alarms_of(ticks: Ticks, spans: tuple[tuple[float, float], ...]) -> Alarms:
@@ -180,7 +204,8 @@ def felt_run(model: Identified, seed: int, rate: float, *, pushed: bool) -> tupl
     ticks = Feeler(model).push(log.t, log.q, log.qd, log.current)
     t = (np.arange(len(way.force)) + 1) * DT
     force = np.stack([np.interp(ticks.t, t, way.force[:, k]) for k in range(3)], axis=1)
-    return stretches(ticks, force), alarms_of(ticks, way.spans)
+    alarms = alarms_of(ticks, way.spans)._replace(pushes=pushes_of(ticks, force, way.spans))
+    return stretches(ticks, force), alarms
 
 
 def covered(parts: list[Stretch]) -> tuple[float, float, float]:
@@ -189,6 +214,26 @@ def covered(parts: list[Stretch]) -> tuple[float, float, float]:
     p = k.sum() / n.sum()
     spread = 1.96 * float(np.sqrt(((k - p * n) ** 2).sum())) / n.sum()
     return p, max(0.0, p - spread), min(1.0, p + spread)
+
+
+FORCES = (15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 45.0)  # [N] edges of the table
+SHARES = (0.0, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0, np.inf)  # of a band
+
+
+def tell_pushes(pushes: list[Push]) -> None:
+    """Print how many pushes were felt by state, by their force and by the torque at the joints over its band."""
+    for what, edges in (("force", FORCES), ("share", SHARES)):
+        values = np.array([getattr(push, what) for push in pushes])
+        for state, name in enumerate(STATES):
+            cells = []
+            for low, high in pairwise(edges):
+                some = [
+                    push.felt for push, x in zip(pushes, values, strict=True) if push.state == state and low <= x < high
+                ]
+                cells.append(f"{low:g}–{high:g}: {sum(some)} of {len(some)}")
+            say(f"felt by {what}, {name:8} {'  '.join(cells)}")
+    unfelt = sorted((push.share, push.force, STATES[push.state]) for push in pushes if not push.felt)
+    say("not felt (share of a band, N, state): " + "; ".join(f"{s:.2f} {f:.0f} {name}" for s, f, name in unfelt))
 
 
 def say(text: str) -> None:
@@ -223,6 +268,7 @@ def main() -> None:
     said = share(late, len(after))
     say(f"pushes felt {len(after)}, not felt {missed}; alarm over {quantile(after, 0.5).value:.2f} s after the push")
     say(f"(median; 95 % {quantile(after, 0.95).value:.2f}, most {after.max():.2f}); later than 0.5 s: {late}, {said}")
+    tell_pushes([push for run in alarms for push in run.pushes])
     say(f"pushes that began during an alarm: {sum(run.standing for run in alarms)}")
     false = sum(run.false for run in (*alarms, *free))
     say(f"alarms of nothing: {false} in {2 * runs * SECONDS / 60:g} min")

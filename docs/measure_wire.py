@@ -242,7 +242,7 @@ def runs(model: Path, name: str, rate: float, seeds: list[int], clock: Clockwork
     told = [row for row in rows if "delay" in row]
     delay, free, peak = (np.array([x for row in told for x in row[key]]) for key in ("delay", "free", "peak"))
     reached = sum(row["outcome"] == "reached" for row in rows)
-    say(f"{name} at {rate:g} Hz, {clock}: reached {reached} of {len(rows)}, {share(reached, len(rows))}")
+    say(f"{name} at {rate:g} Hz, {clock}: reached {reached} of {len(rows)}, {_least(reached, len(rows))}")
     if len(delay):
         say(f"true contacts {len(delay)}, false alarms {sum(r['false'] for r in told)}")
         say(f"touches without an alarm {sum(r['missed'] for r in told)}")
@@ -250,7 +250,11 @@ def runs(model: Path, name: str, rate: float, seeds: list[int], clock: Clockwork
             say(f"{what}: {np.min(x):.0f} / {np.median(x):.0f} / {np.percentile(x, 95):.0f} / {np.max(x):.0f} {unit}")
         near, marks = (sum(row.get(key, 0) for row in told) for key in ("near", "marks"))
         if marks:
-            say(f"marks within a cell of an obstacle: {near} of {marks}, {share(near, marks)}")
+            say(f"marks within a cell of an obstacle: {near} of {marks}, {_least(near, marks)}")
+
+
+def _least(hits: int, trials: int) -> str:
+    return f"at 95 % {share(hits, trials).low:.0%} or more"
 
 
 def _short(value: Any) -> Any:

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an arm on the wire does when something is lost: every event many times, judged by a witness.
 
-python docs/measure_wire_loss.py [COUNT] [RATE] [EVENT…] [--seed FIRST]      (20, 125 Hz, all events, 900)
+python docs/measure_wire_loss.py [COUNT] [RATE] [EVENT…] [--seed FIRST] [--pace PACE]  (20, 125 Hz, all events, 900, 1)
+
+The pace is how many seconds of the controller pass in one of the wall clock. On a busy machine 0.5 leaves everybody
+twice the time; what is counted in the controller's time, events included, stays.
 
 A virtual controller is one process, the client that moves its arm another (this file with the word `client`), and here
 the witness listens to the controller by RTDE and says what happened: how long until the arm rested, counted from the
@@ -50,7 +53,6 @@ REST_SPEED = 0.01  # [rad/s] below which a joint rests
 REST_SECONDS = 0.1  # for which it has to
 REST_DEMAND = 0.15  # [s] within which it has to come to rest
 STEP_TOLERANCE = 1.02  # of the speed cap: a stamp is rounded to a period
-WARM = 2  # clients that compile while another is on trial
 PATIENCE = 60.0  # [s] of the wall clock for anything
 STOPS = ("protective stop", "emergency stop", "safeguard")
 ENDING = ("kill", "cut", "nan", "restart", *STOPS)
@@ -94,31 +96,33 @@ def client() -> None:
     watchman = Watchman(model.robot, WireLimits(fence, tool_speed=MOST_TOOL_SPEED, force=100.0))
     feelings = {period: WireFeeling(model, bands, period) for period in (0.008, 0.002)}
     print(json.dumps({"ready": True}), flush=True)  # noqa: T201 - the pipe to the witness
-    asked = json.loads(sys.stdin.readline())
-    connection = WireSocket(asked["host"], port=asked["port"], script_port=asked["script_port"])
-    connection.connect_all()
-    rows = WireRows(model.robot, Path(asked["path"]), {"event": asked["event"]})
-    feeling = feelings[round(connection.period, 6)]
-    ride = WireRide(connection, feeling, watchman, rows, most_gaps=asked["most_gaps"])
-    why, said = "end", {}
-    try:
-        ride.start()
-        q = ride.reference().q
-        there = q + np.array([0.3, 0.0, 0.0, 0.0, 0.0, 1.2])  # the last joint at its cap, the tool at its own
-        motion = piecewise_quintic(np.array([q, there, q, there, q]), 1.5)
-        ride.follow(motion)
-        print(json.dumps({"moving": True}), flush=True)  # noqa: T201
-        until = time.monotonic() + asked["seconds"]
-        while why == "end" and time.monotonic() < until:
-            why = ride.run(0.2)
-        sent = connection.sent
-        if why not in ("end", "alarm"):
-            again = ride.run(0.5), ride.follow(motion)
-            said = {"again": again[0], "sent_again": connection.sent - sent}
-    finally:
-        ride.close()
-        rows.close(why)
-    print(json.dumps({"why": why, "reason": ride.reason, "gaps": ride.gaps, **said}), flush=True)  # noqa: T201
+    for line in sys.stdin:
+        asked = json.loads(line)
+        connection = WireSocket(asked["host"], port=asked["port"], script_port=asked["script_port"])
+        connection.connect_all()
+        rows = WireRows(model.robot, Path(asked["path"]), {"event": asked["event"]})
+        feeling = feelings[round(connection.period, 6)]
+        ride = WireRide(connection, feeling, watchman, rows, most_gaps=asked["most_gaps"])
+        why, said = "end", {}
+        try:
+            ride.start()
+            q = ride.reference().q
+            there = q + np.array([0.3, 0.0, 0.0, 0.0, 0.0, 1.2])  # the last joint at its cap, the tool at its own
+            motion = piecewise_quintic(np.array([q, there, q, there, q]), 1.5)
+            ride.follow(motion)
+            print(json.dumps({"moving": True}), flush=True)  # noqa: T201
+            until = time.monotonic() + asked["seconds"]
+            while why == "end" and time.monotonic() < until:
+                why = ride.run(0.2)
+            sent = connection.sent
+            if why not in ("end", "alarm"):
+                again = ride.run(0.5), ride.follow(motion)
+                said = {"again": again[0], "sent_again": connection.sent - sent}
+        finally:
+            ride.close()
+            rows.close(why)
+        print(json.dumps({"why": why, "reason": ride.reason, "gaps": ride.gaps, **said}), flush=True)  # noqa: T201
+        print(json.dumps({"ready": True}), flush=True)  # noqa: T201
 
 
 # ------------------------------------------------------------------------------------------------------------ witness
@@ -172,23 +176,25 @@ class Wire:
     def _carry(self) -> None:
         with contextlib.suppress(OSError):
             near, _ = self._listener.accept()
-            far = socket.create_connection(self._to)
-            near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            while not self._end:
-                for here in select.select([near, far], [], [], 0.05)[0]:
-                    data = here.recv(1 << 16)
-                    if not data:
-                        near.close(), far.close()
-                        return
-                    while time.monotonic() < self.hold_until:  # everything waits, and comes at once
-                        time.sleep(0.005)
-                    if self.dropped:
-                        continue
-                    if here is near and self.spoil and len(data) >= 60:
-                        data = data[:4] + struct.pack(">d", float("nan")) + data[12:]
-                        self.spoil = False
-                    (far if here is near else near).sendall(data)
+            with near, socket.create_connection(self._to) as far:
+                self._carry_between(near, far)
+
+    def _carry_between(self, near: socket.socket, far: socket.socket) -> None:
+        for sock in (near, far):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while not self._end:
+            for here in select.select([near, far], [], [], 0.05)[0]:
+                data = here.recv(1 << 16)
+                if not data:
+                    return
+                while time.monotonic() < self.hold_until:  # everything waits, and comes at once
+                    time.sleep(0.005)
+                if self.dropped:
+                    continue
+                if here is near and self.spoil and len(data) >= 60:
+                    data = data[:4] + struct.pack(">d", float("nan")) + data[12:]
+                    self.spoil = False
+                (far if here is near else near).sendall(data)
 
     def close(self) -> None:
         """Stop carrying."""
@@ -220,14 +226,26 @@ class Trial(NamedTuple):
         return rests and self.fastest <= STEP_TOLERANCE and stays and self.opens and named
 
 
-def start_client(wait: bool = True) -> subprocess.Popen[bytes]:
-    """Start a client; with `wait` return when it has compiled what it needs."""
-    process = subprocess.Popen(
+def start_client() -> subprocess.Popen[bytes]:
+    """Start a client; it rides once for every line that it is told."""
+    return subprocess.Popen(
         [sys.executable, __file__, "client"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    if wait:
-        heard(process)
-    return process
+
+
+def end_client(process: subprocess.Popen[bytes]) -> None:
+    """Let a client end, and close its pipes."""
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for pipe in (process.stdout, process.stderr):
+        assert pipe is not None
+        pipe.close()
 
 
 def heard(process: subprocess.Popen[bytes]) -> dict[str, Any]:
@@ -258,11 +276,28 @@ def one_trial(
     folder: Path,
     warm: subprocess.Popen[bytes] | None = None,
     most_gaps: int | None = None,
+    pace: float = 1.0,
 ) -> Trial:
     """Let one event happen to a moving arm, and judge what came of it."""
+    process = warm or start_client()
+    try:
+        return _tried(event, rate, seed, folder, process, most_gaps, pace)
+    finally:
+        if warm is None:
+            end_client(process)
+
+
+def _tried(
+    event: str,
+    rate: float,
+    seed: int,
+    folder: Path,
+    process: subprocess.Popen[bytes],
+    most_gaps: int | None,
+    pace: float,
+) -> Trial:
     rng, path = np.random.default_rng([seed, 17]), folder / f"{event.replace(' ', '-')}-{seed}.mcap"
-    robot = VirtualController(q0=START, e_series=rate > 125.0, current_noise=0.15, seed=seed)
-    process = warm or start_client(wait=False)
+    robot = VirtualController(q0=START, e_series=rate > 125.0, current_noise=0.15, seed=seed, pace=pace)
     with robot:
         witness = Witness(robot.host)
         wire = Wire(robot.host, robot.ports.get("rtde", rtde.PORT))
@@ -274,7 +309,7 @@ def one_trial(
             "path": str(path),
             "event": event,
             "most_gaps": most_gaps,
-            "seconds": 4.0 if event in GOING_ON else 12.0,
+            "seconds": (4.0 if event in GOING_ON else 12.0) / pace,
         }
         relay = Wire(robot.host, robot.ports.get("secondary", 30002)) if through else None
         if relay is not None:
@@ -287,7 +322,7 @@ def one_trial(
             raise RuntimeError(process.stderr.read().decode()[-800:] if process.stderr else "")
         witness.wait(witness.now + rng.uniform(0.5, 1.6))
         at = witness.now
-        said = _happen(event, robot, process, wire)
+        said = _happen(event, robot, process, wire, pace)
         after = 3.0 if event in ENDING else 4.0
         witness.wait(at + after)
         if not said:
@@ -296,15 +331,12 @@ def one_trial(
         wire.close()
         if relay is not None:
             relay.close()
-    process.wait(PATIENCE)
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        assert pipe is not None
-        with contextlib.suppress(OSError):
-            pipe.close()
     return judged(event, rows, at, path, said, witness.period)
 
 
-def _happen(event: str, robot: VirtualController, process: subprocess.Popen[bytes], wire: Wire) -> dict[str, Any]:
+def _happen(
+    event: str, robot: VirtualController, process: subprocess.Popen[bytes], wire: Wire, pace: float
+) -> dict[str, Any]:
     """Let it happen; return what the client said, if it has been waited for."""
     happens: dict[str, Callable[[], Any]] = {
         "kill": process.kill,
@@ -313,19 +345,19 @@ def _happen(event: str, robot: VirtualController, process: subprocess.Popen[byte
         "protective stop": lambda: robot.protective_stop("by a trial"),
         "emergency stop": robot.emergency_stop,
         "safeguard": robot.safeguard,
-        "late": lambda: setattr(wire, "hold_until", time.monotonic() + 0.3),
+        "late": lambda: setattr(wire, "hold_until", time.monotonic() + 0.3 / pace),
         "slider": lambda: slider(robot.host, robot.ports.get("rtde", rtde.PORT), 0.2),
     }
     if event == "freeze":
         process.send_signal(signal.SIGSTOP)
-        time.sleep(1.0)
+        time.sleep(1.0 / pace)
         process.send_signal(signal.SIGCONT)
         return {}
     if event == "restart":
         host, ports = robot.host, robot.ports
         robot.close()
         said = heard(process)
-        anew = VirtualController(q0=START, host=host, ports=dict(ports), current_noise=0.15)
+        anew = VirtualController(q0=START, host=host, ports=dict(ports), current_noise=0.15, pace=pace)
         with anew:
             witness = Witness(host)
             witness.wait(1.5)
@@ -392,27 +424,30 @@ def main() -> None:
     words.add_argument("rate", type=float, nargs="?", default=125.0)
     words.add_argument("events", nargs="*", metavar="EVENT", help=", ".join(EVENTS))
     words.add_argument("--seed", type=int, default=900, help="the first; of the current noise and of the moment")
+    words.add_argument("--pace", type=float, default=1.0, help="seconds of the controller in one of the wall clock")
     asked = words.parse_args()
     count, rate, events = asked.count, asked.rate, asked.events or list(EVENTS)
     if strange := set(events) - set(EVENTS):
         words.error(f"no event {sorted(strange)[0]!r}; there are {', '.join(EVENTS)}")
     with tempfile.TemporaryDirectory() as folder:
         for event in events:
-            trials, warm = list[Trial](), [start_client(wait=False) for _ in range(WARM)]
+            trials, process = list[Trial](), start_client()
             for k in range(count):
-                next_one = warm.pop(0)
-                if k + WARM < count:
-                    warm.append(start_client(wait=False))
-                trials.append(one_trial(event, rate, asked.seed + k, Path(folder), next_one))
+                if process.poll() is not None:  # killed, as the event wants it
+                    end_client(process)
+                    process = start_client()
+                trials.append(one_trial(event, rate, asked.seed + k, Path(folder), process, pace=asked.pace))
                 if not trials[-1].good:
                     say(f"  {trials[-1]}")
+            end_client(process)
             good = sum(trial.good for trial in trials)
             rest = [trial.rest for trial in trials]
-            words = sorted({trial.word or "(killed)" for trial in trials})
+            said = sorted({trial.word or "(killed)" for trial in trials})
             say(
-                f"{event} at {rate:g} Hz: {good} of {len(trials)} as demanded, {share(good, len(trials))}; rest after "
+                f"{event} at {rate:g} Hz, pace {asked.pace:g}: {good} of {len(trials)} as demanded, at 95 % "
+                f"{share(good, len(trials)).low:.0%} or more; rest after "
                 f"{np.median(rest):.3f} s, {max(rest):.3f} at most; fastest {max(t.fastest for t in trials):.3f} of "
-                f"the cap; moved again {max(t.again for t in trials):.1e} rad; said {', '.join(words)}: "
+                f"the cap; moved again {max(t.again for t in trials):.1e} rad; said {', '.join(said)}: "
                 f"{trials[-1].reason or '–'}; gaps {sum(t.gaps for t in trials)}; load {os.getloadavg()[0]:.1f}"
             )
 

@@ -14,7 +14,7 @@ from armwright.identify import Known, Log, fit, load_model, predict_currents, re
 from armwright.identify.bounded_fit import LARGEST_LOAD_FRICTION
 from armwright.identify.consistent_bodies import PriorBodies, pseudo_inertia
 from armwright.identify.finished_fit import fastest, physical
-from armwright.identify.gear_friction import GearFriction, hysteresis
+from armwright.identify.gear_friction import DAHL, GearFriction, hysteresis
 from armwright.identify.identifiable import structure
 from armwright.identify.least_squares import least_squares, squares
 from support.simulated_logs import gear_friction, motion, sheet_of, simulated_log, true_arm
@@ -128,7 +128,12 @@ def test_a_motor_that_turns_with_two_joints_comes_back(tmp_path):
     assert (predict_currents(plain, log).error[1:] > 0.05).all()
     wild = fit(Log(log.t, log.q, log.qd, log.current[:, ::-1]), SHEET, gains=Known(np.ones(3)))
     assert any("does not describe the joint" in text for text in wild.remarks)
+    # its viscous friction is in the sheet, as the motor's
+    g, (viscous, _) = found.friction.turned[0], found.friction.of_motors[0]
+    own = np.diag(found.friction.coefficients[:, 0])
+    np.testing.assert_allclose(found.robot.tree.viscous, own + viscous * np.outer(g, g), rtol=1e-9, atol=1e-12)
     back = load_model(save_model(found, tmp_path / "arm.json"))
+    np.testing.assert_allclose(back.robot.tree.viscous, found.robot.tree.viscous, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(back.friction.of_motors, found.friction.of_motors)
     np.testing.assert_array_equal(back.friction.turned, found.friction.turned)
     gear = np.diag([1.0, 1.0, 0.0])
@@ -154,3 +159,37 @@ def test_saving_refuses_what_loading_refuses(tmp_path):
     negative = replace(found, friction=GearFriction(found.friction.coefficients * [1.0, 1.0, -1.0, 1.0, 1.0]))
     with pytest.raises(InputError, match="Coulomb"):
         save_model(negative, path, implausible="warn")
+
+
+def with_travel_of(joint, delta, seed=0, noise=0.05):
+    """A log whose joint reverses over more travel than the others."""
+    travel = np.full(3, DAHL)
+    travel[joint] = delta
+    return simulated_log(ARM, GearFriction(gear_friction(3).coefficients, travel), GAINS, 40.0, seed=seed, noise=noise)
+
+
+@pytest.mark.parametrize("joint, delta", [(0, 2e-3), (1, 5e-3), (2, 2e-3)])
+def test_friction_that_reverses_slowly_is_told_and_the_others_stay_stiff(joint, delta, tmp_path):
+    log = with_travel_of(joint, delta)
+    found = fit(log, SHEET, gains=Known(GAINS), terms="all")
+    assert found.friction.travel[joint] == delta
+    assert (np.delete(found.friction.travel, joint) <= 5e-4).all()
+    assert any(SHEET.joints[joint].name in text and "stiff gear" in text for text in found.remarks)
+    np.testing.assert_allclose(found.friction.coefficients[:, 2], gear_friction(3).coefficients[:, 2], rtol=0.1)
+    stiff = fit(log, SHEET, gains=Known(GAINS), terms="all", dahl=DAHL)
+    other = with_travel_of(joint, delta, seed=7)
+    errors = [predict_currents(model, other).error[joint] for model in (found, stiff)]
+    assert errors[0] < 0.9 * errors[1]
+    # a file and the observer know it, too
+    again = load_model(save_model(found, tmp_path / "arm.json"))
+    np.testing.assert_array_equal(again.friction.travel, found.friction.travel)
+    level = [residuals(model, other).rms[joint] for model in (again, stiff)]
+    assert level[0] < level[1]
+
+
+def test_travel_is_asked_for_joint_by_joint_or_once():
+    given = fit(with_travel_of(1, 2e-3), SHEET, gains=Known(GAINS), dahl=1e-3)
+    np.testing.assert_array_equal(given.friction.travel, np.full(3, 1e-3))
+    for wrong in ([1e-3, 1e-3], [1e-3, 1e-3, -1.0], "soft", [[1e-3]]):
+        with pytest.raises(InputError, match="dahl"):
+            GearFriction(np.zeros((3, 5)), wrong)

@@ -3,7 +3,9 @@
 stays text."""
 
 import builtins
+import contextlib
 import os
+import socket
 import struct
 import subprocess
 from types import CodeType
@@ -23,6 +25,7 @@ from armwright.lab.script.script_host import ScriptHost
 from armwright.lab.stand import HOME, ScriptConnection
 from armwright.lab.wire import rtde
 from armwright.lab.wire.dashboard import COMMANDS, DashboardConnection
+from armwright.lab.wire.interpreter_mode import InterpreterConnection
 from armwright.lab.wire.rtde import BrokenStreamError, RtdeConnection
 from armwright.lab.wire.rtde_fields import INPUTS, OUTPUTS
 from support.patience import until
@@ -116,6 +119,100 @@ def test_script_ports(c, untouched):
         for event in (ControllerEvent.RELEASE, ControllerEvent.UNLOCK):
             c.handle(event)
     assert np.isfinite(c.plant.live.q).all() and said > STREAMS // 2
+    host.close()
+    c.solver.close()
+
+
+STATEMENTS = [
+    b"x = 1\n",
+    b"movej([0,-1.5,1.5,-1.5,-1.5,0.1], a=2, v=2)\n",
+    b"def f(a): return a + x end\n",
+    b"y = f(2)\n",
+]
+STATEMENTS += [b"skipbuffer\n", b"abort\n", b"stateunexecuted\n", b"statelastcleared\n", b"clear_interpreter()\n"]
+STATEMENTS += [
+    b"end_interpreter()\n",
+    b'textmsg("' + CODE + b'")\n',
+    CODE + b"\n",
+    b"sleep(0.01)\n",
+    b"\xff\xfe\n",
+    b"x" * 3000,
+]
+
+
+def test_interpreter(c, untouched):
+    """Every line gets an answer; a statement with a fault ends the program, never more."""
+    random, host, answers = np.random.default_rng(4), ScriptHost(c), 0
+    for _ in range(STREAMS):
+        if c.program is None:
+            host.run("def inter():\n  interpreter_mode()\nend\n")
+            c.tick()
+        talk = InterpreterConnection(lambda: getattr(c.program, "interpreter", None))
+        said = fed(random, talk, mutated(random, STATEMENTS), ValueError, c.tick).decode().splitlines()
+        answers += len(said)
+        assert all(line.split(":")[0] in ("ack", "discard", "state") for line in said)
+        assert not any("internal_error" in str(record) for record in c.outbox.take())
+        for event in (ControllerEvent.RELEASE, ControllerEvent.UNLOCK):
+            c.handle(event)
+    assert np.isfinite(c.plant.live.q).all() and answers > STREAMS
+    host.close()
+    c.solver.close()
+
+
+READER = """def prog():
+  n = 0
+  while True:
+    if socket_open("127.0.0.1", {port}, "s"):
+      socket_send_line("hello", "s")
+      a = socket_read_binary_integer(2, "s", 0.004)
+      b = socket_read_ascii_float(3, "s", 0.004)
+      d = socket_read_string("s", timeout=0.004)
+      e = socket_read_line("s", 0.004)
+      g = socket_read_byte_list(3, "s", 0.004)
+      socket_close("s")
+      n = n + 1
+      write_output_integer_register(0, n)
+    end
+    sync()
+  end
+end
+"""
+
+
+def test_servers_of_a_script(c, untouched):
+    """What a script reads is values of the language, whatever a server sends; the program goes on."""
+    random, host = np.random.default_rng(5), ScriptHost(c)
+    messages = [
+        b"(1.5, 2, 3)\n",
+        b"\0\0\0\1\xff\xff\xff\xff",
+        b"[1,2,3]",
+        b"(1e999,nan)\n",
+        b"(",
+        b"\r\n",
+        b"\xc3",
+        CODE,
+    ]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        host.run(READER.format(port=server.getsockname()[1]))
+        for _ in range(STREAMS // 3):
+            client = None
+
+            def came():
+                nonlocal client
+                c.tick()
+                with contextlib.suppress(BlockingIOError):
+                    client, _ = server.accept()
+                return client
+
+            until(came, "the script dials")
+            read = c.registers.out_ints[0]
+            client.sendall(mutated(random, messages))
+            if random.random() < 0.5:
+                client.close()
+            until(lambda read=read: c.tick() or c.registers.out_ints[0] > read or c.program is None, "it has read")
+            assert c.program is not None, c.outbox.take()
+            client.close()
     host.close()
     c.solver.close()
 

@@ -161,3 +161,21 @@ def test_the_command_says_what_goes_together(capsys):
     ):
         assert run(["identify", *words]) == 2
         assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_what_cannot_be_confirmed_is_refused_before_anything_is_computed_or_dialled(tmp_path, capsys):
+    """Nobody listens at these addresses; 192.0.2.1 belongs to no network."""
+    out = ("--out", str(tmp_path / "arm.json"))
+    model = ("--model", str(tmp_path / "none.json"), "--world", "layout-a-low")
+    for words, said in (
+        (("identify", "ur5", "--wire", "127.0.0.9"), "give --out FILE.json"),
+        (("identify", "ur5", "--wire", "127.0.0.9", *out), "standard input is none"),
+        (("identify", "ur5", "--wire", "192.0.2.1", "--yes", *out), "for virtual controllers only"),
+        (("identify", "ur5", "--wire", "127.0.0.9", "--yes", "--dead-man", "knee", *out), "dead-man: choose"),
+        (("run", "collision", "--wire", "127.0.0.9", *model), "give --out FOLDER"),
+        (("run", "collision", "--wire", "127.0.0.9", *model, *out), "standard input is none"),
+        (("run", "collision", "--wire", "192.0.2.1", "--yes", *model, *out), "for virtual controllers only"),
+    ):
+        assert run(list(words)) == 2
+        assert said in " ".join(capsys.readouterr().err.split()), words
+    assert not any(tmp_path.iterdir())

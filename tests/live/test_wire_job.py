@@ -16,7 +16,7 @@ from armwright.live.wire_dry_run import dry_run_page
 from armwright.live.wire_exploring import explore_wire
 from armwright.live.wire_job import WireAddress, WireCare, WireLoad, wire_job
 from armwright.live.wire_limits import Fence, TimedMotion, Watchman, WireLimits
-from armwright.live.wire_rehearsal import MapWays, wiggles
+from armwright.live.wire_rehearsal import LEAST_MOVING, JointWays, MapWays, wiggles
 from armwright.live.wire_riding import NOT_PASSED
 from armwright.planning import grid_map
 from armwright.recording.formats import load
@@ -195,7 +195,8 @@ def test_the_command_says_what_it_is_and_needs(capsys, robot, tmp_path):
         (["--wire", robot.host], "--model arm.json"),
         (["--wire", robot.host, "--robot", "ur5"], "--robot does not go with --wire"),
         (["--wire", robot.host, "--observer", "closed-loop"], "the servo of this arm hides them"),
-        (["--wire", robot.host, "--reaction", "slide", "--model", "x"], "x"),
+        (["--wire", robot.host, "--model", "x"], "give --out FOLDER"),
+        (["--wire", robot.host, "--reaction", "slide", "--model", "x", "--out", str(tmp_path), "--dry-run"], "x"),
     ):
         assert run(["run", "collision", *words]) == 2
         assert said in " ".join(capsys.readouterr().err.split())
@@ -240,3 +241,18 @@ def test_the_whole_arm_explores_too(robot):
     found = explore_wire(job, consents(robot.host, job.sentences(), None))
     assert found.outcome in ("reached", "gave up", "out of time"), found.message
     assert robot.truth().safety == "NORMAL"
+
+
+def test_a_rehearsal_of_the_whole_arm_moves_every_joint_and_lets_every_joint_rest_while_others_move():
+    """A joint that rested for moments only taught the arm too little of what its friction may hold."""
+    ways, q = JointWays(MODEL.robot, START, 0.1, 0.05, 3), START
+    moving, resting = np.zeros(6), np.zeros(6)
+    for _ in range(16):
+        motion = ways.next(q)
+        rows = motion.evaluate(np.linspace(0.0, motion.duration, 50)).q
+        goes = np.ptp(rows, axis=0) > 1e-6
+        assert goes.any() and ((rows > ways.lower - 0.05) & (rows < ways.upper + 0.05)).all()
+        moving, resting = moving + goes * motion.duration, resting + ~goes * motion.duration
+        q = rows[-1]
+    assert (moving > LEAST_MOVING).all() and (resting > LEAST_MOVING).all()
+    assert ways.pause > MapWays.pause

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,18 @@ def test_settings_and_events_must_be_plain() -> None:
 def test_unknown_signals_are_named() -> None:
     with pytest.raises(InputError, match=r"no signal 'tau' .* q, qd"):
         awkward()["tau"]
+
+
+def test_names_that_are_no_attributes_say_where_they_stand():
+    """`run.q` and `run.t` are what people type first."""
+    run = Recording(np.arange(3.0), {"q": Signal(np.zeros((3, 2)), "rad")})
+    with pytest.raises(AttributeError, match=r"no attribute 'q'; it is run\[\"q\"\]"):
+        _ = run.q
+    with pytest.raises(AttributeError, match=r"no attribute 't'; it is run\.time"):
+        _ = run.t
+    with pytest.raises(AttributeError, match=r"no attribute 'colour'$"):
+        _ = run.colour
+    assert not hasattr(run, "__array__") and copy.copy(run).duration == run.duration
 
 
 def test_a_batch_gives_single_recordings() -> None:

@@ -172,6 +172,19 @@ def test_ur5_forward_kinematics_of_document_004() -> None:
     assert np.linalg.det(dynamics(robot, q_w)[2]) == pytest.approx(-0.0237753, abs=1e-7)
 
 
+def test_a_dh_table_is_taken_as_it_is_printed() -> None:
+    """Columns in any order, millimetres and degrees: the same arm, to the last bit."""
+    rows = np.array([[0.0, 350.0, 90.0, -90.0], [90.0, 0.0, 45.0, 180.0], [-90.0, 425.0, 0.0, 0.0]])
+    printed = rows[:, [2, 3, 1, 0]]  # a, alpha, d, theta
+    si = np.column_stack([np.radians(rows[:, 0]), rows[:, 1] / 1e3, rows[:, 2] / 1e3, np.radians(rows[:, 3])])
+    assert from_dh(printed, columns="a alpha d theta", length="mm", angle="deg") == from_dh(si)
+    modified = from_mdh(printed, columns=("a", "alpha", "d", "theta"), length="mm", angle="deg")
+    assert modified == from_mdh(si[:, [3, 2, 0, 1]])
+    for wrong in ({"columns": "a alpha d"}, {"columns": "a a d theta"}, {"length": "deg"}, {"angle": "grad"}):
+        with pytest.raises(InputError, match=r"DH table: (columns: expected theta|length: unknown|angle: unknown)"):
+            from_dh(printed, **wrong)
+
+
 def test_modified_dh_closed_form_of_document_003() -> None:
     robot = from_mdh(CEA, tool=sp.translation([0, 0, 0.1]))
     for q in np.random.default_rng(1).uniform(-3, 3, size=(20, 6)):

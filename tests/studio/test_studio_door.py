@@ -29,6 +29,7 @@ from support.studio import Page, request, running_studio, upload
 ORDERS = sorted(name for name, action in ACTIONS.items() if not action.viewers)
 OWN = {
     "robot": {"name": "planar3"},
+    "own": {"tip": "tool0"},
     "pull": {"body": 1, "point": [0, 0, 0], "target": [1, 1, 0], "stiffness": 500},
     "release": {},
     "goal": {"q": [1.0, 1.0]},
@@ -45,6 +46,7 @@ OWN = {
     "explore": {"reactions": ["stop"], "observers": [], "duration": 5, "world": "pillars"},
     "program": {"source": 1},
     "sample": {"name": "ur5_pick.script"},
+    "sample_recording": {"name": "fall"},
     "reproduce": {"document": "003"},
 }
 """A valid example of every order."""

@@ -91,7 +91,7 @@ class Peer:
         data, found, n = model.createData(), pin.GeometryData(geometry), arm.robot.n
         q, collide = np.zeros(n), pin.computeCollisions
 
-        def valid(state: Any) -> bool:
+        def valid(state: Sequence[float]) -> bool:
             for k in range(n):
                 q[k] = state[k]
             return not collide(model, data, geometry, found, q, True)

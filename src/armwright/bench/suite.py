@@ -25,7 +25,7 @@ from armwright.files import write_file
 PEERS = ("armwright", "pin", "mujoco", "casadi", "rtb", "crocoddyl", "jax", "mjx", "mujoco_wasm")
 ARMS = ("ur5", "n30", "n50")
 TASKS = ("loop", "learn", "export")  # parts whose cases have their names in front
-PARTS = ("core", "loop", "plan", "learn", "export", "campaigns")
+PARTS = ("core", "loop", "plan", "learn", "export", "identify", "campaigns")
 
 
 def machine() -> dict[str, Any]:
@@ -89,6 +89,17 @@ def inverse(rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
         return {}
 
 
+def identification(tell: Callable[[str], None]) -> dict[str, Any]:
+    """Return figures of identification against others, in this process; empty, with the reason told, on failure."""
+    from armwright.bench.identification_peers import identification_figures
+
+    try:
+        return identification_figures(tell=tell)
+    except Exception as error:  # whatever another library raises must not lose what was measured before
+        tell(f"identification: skipped ({type(error).__name__}: {error})")
+        return {}
+
+
 def campaigns(folder: Path, largest: int, tell: Callable[[str], None]) -> dict[str, Any]:
     """Return what campaigns cost (Linux); empty, with the reason told, where that cannot be measured."""
     try:
@@ -133,6 +144,7 @@ def run(
         many = campaigns(folder, detections, tell) if "campaigns" in parts else {}
     planned = planning(rounds, tell) if "plan" in parts else {}
     solved = inverse(rounds, tell) if "plan" in parts else {}
+    identified = identification(tell) if "identify" in parts else {}
     tell("whole processes and memory")
     figures = process_figures(repeats=repeats, calls=calls, parts=parts)
     document = {
@@ -144,6 +156,7 @@ def run(
         "process": figures,
         "planning": planned,
         "inverse": solved,
+        "identification": identified,
         "campaigns": many,
     }
     document["loop"] = loop_lines(document)

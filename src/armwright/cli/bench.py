@@ -16,7 +16,7 @@ from armwright.cli.output import say, say_json, table, tell
 
 PEERS = "armwright,pin,mujoco,casadi,rtb,crocoddyl,jax,mjx,mujoco_wasm"
 ARMS = "ur5,n30,n50"
-PARTS = "core,loop,plan,learn,export"
+PARTS = "core,loop,plan,learn,export,identify"
 ALL_PARTS = f"{PARTS},campaigns"
 
 
@@ -39,7 +39,8 @@ def bench(
     peers: Annotated[str, typer.Option(help="Which libraries, separated by commas; missing ones are skipped.")] = PEERS,
     arms: Annotated[str, typer.Option(help="Which arms: ur5, and random ones of 30 and 50 joints.")] = ARMS,
     parts: Annotated[
-        str, typer.Option(help="What to measure: core (calls, batches), loop, plan, learn, export; campaigns.")
+        str,
+        typer.Option(help="What to measure: core (calls, batches), loop, plan, learn, export, identify; campaigns."),
     ] = PARTS,
     json: Json = False,
 ) -> None:

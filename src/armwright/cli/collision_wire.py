@@ -16,7 +16,7 @@ from armwright.cli.exploration_task import task_of
 from armwright.cli.failures import fail
 from armwright.cli.option_words import payload as payload_of
 from armwright.cli.output import NEGATIVE, say, show_page, tell
-from armwright.cli.wire_driving import DRY_RUN_PAGE, consented, fence_of, held_by, wire_address
+from armwright.cli.wire_driving import DRY_RUN_PAGE, consented, fence_of, held_by, ready_to_ask, wire_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +38,7 @@ def wire_job_of(
     asked: TaskOptions,
     driving: WireDriving,
     place: World,
+    out: Path | None,
     *,
     reaction: Reaction,
     budget: Budget,
@@ -54,6 +55,7 @@ def wire_job_of(
     assert driving.wire is not None
     if driving.model is None:
         fail("--wire: name the arm's model with --model arm.json; `armwright identify` makes one from its logs")
+    ready_to_ask(driving, out, "FOLDER for its page and the recordings")
     model: Identified = load_model(driving.model)
     address = wire_address(driving.wire)
     facts = address.facts()
@@ -100,8 +102,6 @@ def explore_there(
         tell(f"armwright: {page} plays where the arm may go; nothing has moved")
         if browse:
             show_page(str(page), opened=True, quiet=True)
-    elif not driving.yes:
-        fail("--wire: the dry run is looked at before an arm moves: give --out FOLDER for its page and the recordings")
     if driving.dry_run:
         say(f"dry run: {job.dry_run.sentence()}")
         return None

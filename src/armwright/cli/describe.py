@@ -16,6 +16,7 @@ from armwright.cli.failures import fail
 from armwright.cli.option_groups import ArmReading, grouped
 from armwright.cli.option_words import WHICH, Implausible, Json, LanguageName, RobotName, names_of
 from armwright.cli.output import NEGATIVE, number, say, say_json, table
+from armwright.cli.python_words import as_options
 from armwright.errors import DescriptionError, InputError
 
 if TYPE_CHECKING:
@@ -188,7 +189,9 @@ def check(
                 left=4,
             )
         verdict = "not plausible" if negative else "plausible"
-        say(f"{name}: {verdict} ({counts['error']} errors, {counts['warning']} warnings, {counts['info']} remarks)")
+        words = (("error", "error"), ("warning", "warning"), ("info", "remark"))
+        said = ", ".join(f"{counts[kind]} {word}{'s' * (counts[kind] != 1)}" for kind, word in words)
+        say(f"{name}: {verdict} ({said})")
     if negative:
         raise typer.Exit(NEGATIVE)
 
@@ -306,7 +309,7 @@ def print_sheet(robot: Robot) -> None:
         lead=robot.name,
     )
     for line in robot.notes.splitlines():
-        say(line)
+        say(as_options(line))
     table(
         "Joints (SI, radians)",
         ["joint", "kind", "lower", "upper", "speed", "effort", "viscous", "Coulomb"],

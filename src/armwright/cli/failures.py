@@ -19,6 +19,7 @@ import typer
 
 from armwright.cli.interrupts import interruptible
 from armwright.cli.output import BUG, INTERRUPTED, PIPE_CLOSED, WRONG, OutputError, drop_stdout, safe, say_json, tell
+from armwright.cli.python_words import as_options
 from armwright.cli.written_files import check_outputs
 from armwright.errors import ArmwrightError, ArmwrightWarning, DescriptionError, ProgramError, WriteError
 from armwright.files import inputs_protected
@@ -74,7 +75,7 @@ def _message(error: BaseException) -> str:
 
 def report(error: BaseException, code: int, json: bool) -> int:
     """Say what went wrong, on stderr and with `json` on stdout too; return the exit code."""
-    tell(f"armwright: {_message(error)}")
+    tell(f"armwright: {as_options(_message(error))}")
     if json and not getattr(error, "answered", False):
         try:
             say_json({"error": error_object(error)})
@@ -138,7 +139,7 @@ def _warnings_as_lines() -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in told:
             told.add(str(message))
-            tell(f"armwright: warning: {message}")
+            tell(f"armwright: warning: {as_options(str(message))}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ArmwrightWarning)

@@ -338,7 +338,7 @@ def feel(
         fail("feel: name a LOG, or a robot with --wire HOST")
     live.refuse("feel LOG")
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
-        fail(f"{report}: expected a name that ends in .html")
+        fail(f"--report {report}: expected a name that ends in .html")
     known = load_model(model, **load_options(implausible, None, None))
     read = read_told(log, reading, known.robot)
     carried = None if payload is None else carried_payload(known, read, payload, reading)

@@ -16,7 +16,15 @@ import typer
 from armwright.cli.failures import fail
 from armwright.cli.option_words import Seed
 from armwright.cli.output import NEGATIVE, say, tell
-from armwright.cli.wire_driving import DRY_RUN_PAGE, WireWatched, consented, fence_of, held_by, wire_address
+from armwright.cli.wire_driving import (
+    DRY_RUN_PAGE,
+    WireWatched,
+    consented,
+    fence_of,
+    held_by,
+    ready_to_ask,
+    wire_address,
+)
 
 if TYPE_CHECKING:
     from armwright.identify.identified import Identified
@@ -51,6 +59,7 @@ def identify_there(arm: Robot, asked: WireIdentifying, out: Path | None) -> tupl
     from armwright.live.wire_identifying import IdentifyCare, identify_job
 
     assert asked.wire is not None
+    ready_to_ask(asked, out, "FILE.json for the model, page, recordings")
     care = IdentifyCare(
         fence_of(asked.fence),
         asked.tool_speed,
@@ -67,10 +76,6 @@ def identify_there(arm: Robot, asked: WireIdentifying, out: Path | None) -> tupl
         folder.mkdir(parents=True, exist_ok=True)
         page = dry_run_page(job.dry_run, arm, folder / DRY_RUN_PAGE, job.sentences())
         tell(f"armwright: {page} plays where the arm may go; nothing has moved")
-    elif not asked.yes:
-        fail(
-            "--wire: the dry run is looked at before an arm moves: give --out FILE.json for the model, page, recordings"
-        )
     if asked.dry_run:
         say(f"dry run: {job.dry_run.sentence()}")
         return None

@@ -57,7 +57,10 @@ class LogReading:
     explain: Annotated[
         str | None,
         typer.Option(
-            metavar="LOG", is_eager=True, callback=explain_and_leave, help="Print a mapping of its columns, and leave."
+            metavar="LOG",
+            is_eager=True,
+            callback=explain_and_leave,
+            help="Print a mapping of its columns, for --columns, and leave.",
         ),
     ] = None
 

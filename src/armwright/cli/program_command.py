@@ -307,7 +307,7 @@ def _check_files(csv: Path | None, out: Path | None) -> None:
     if csv is not None:
         module_for(csv)
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
-        fail(f"{out}: expected a name that ends in .html")
+        fail(f"--out {out}: expected a name that ends in .html")
     for path in (csv, out):
         if path is not None and not path.parent.is_dir():
             fail(f"{path}: no such folder")

@@ -46,7 +46,7 @@ def compare_programs(
     )
 
     if out is not None and (out.suffix.lower() not in (".html", ".htm") or not out.parent.is_dir()):
-        fail(f"{out}: expected a name that ends in .html, in a folder that exists")
+        fail(f"--out {out}: expected a name that ends in .html, in a folder that exists")
     options = run_options(arm, cycles, mounting)
     told = reading.said() | arm_told(arm, options)
     versions = [read_program(file, reading.language, **told) for file in (before, after)]

@@ -210,6 +210,7 @@ def _on_the_wire(
         asked,
         driving,
         find_world(world),
+        options.out,
         reaction=touch.reaction.replace("-", " "),  # type: ignore[arg-type]  # it is checked there
         budget=Budget(options.duration, options.contacts),
         payload=touch.payload,

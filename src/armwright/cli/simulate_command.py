@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 VIEWS = ("joints", "errors", "torques", "velocity", "energy", "tool")
 LAW_NAMES = names_of(LAWS, last=", ")
+OWN_LAW = ". A law of your own is a Python function: aw.simulate(robot, law, …), see docs/howto/law.md"
 FREQUENCY = 10.0  # rad/s, where neither gains nor a frequency are given
 
 
@@ -73,6 +74,12 @@ class MotionOptions:
 class PlantOptions:
     """What the arm is and how it is seen, beyond its sheet."""
 
+    rotors: Annotated[
+        float | None,
+        typer.Option(
+            help="Inertia of every motor as its joint feels it, in kg m² (kg); the sheet's by default.", min=0.0
+        ),
+    ] = None
     payload: Annotated[str | None, payload_option("Load at the tool.")] = None
     law_ignores_payload: Annotated[
         bool, typer.Option("--law-ignores-payload", help="The law does not know the load.")
@@ -125,6 +132,7 @@ def simulate(
     json: Json = False,
 ) -> None:
     """Simulate an arm under a control law; print a summary and write recording, pictures, film and report."""
+    from armwright.motion import Trajectory
     from armwright.recording import Recording
     from armwright.recording.formats import discard
     from armwright.simulation import simulate as run
@@ -132,6 +140,8 @@ def simulate(
     _check_files(wanted)
     loaded, model = loaded_arms(arm, plant)
     follow = option_words.reference(motion.reference, arm)
+    if motion.duration is None and not isinstance(follow, Trajectory):
+        fail("--duration: give the seconds to simulate, or a trajectory as --reference")
     start = None if motion.q0 is None else option_words.configuration(motion.q0, arm, "--q0")
     at = _configuration_of(arm, follow, start)
     given = option_words.gains(control.gain or [])
@@ -196,7 +206,8 @@ def simulate(
 
 
 def loaded_arms(arm: Robot, plant: PlantOptions) -> tuple[Robot, Robot]:
-    """Return the arm with its load, and the arm that the law knows."""
+    """Return the arm with its load, and the arm that the law knows; both have the motors that were asked for."""
+    arm = arm if plant.rotors is None else arm.with_rotors(plant.rotors)
     if plant.payload is None:
         if plant.law_ignores_payload:
             fail("--law-ignores-payload: there is no --payload")
@@ -221,7 +232,9 @@ def find_law(
     """
     from armwright.control import adaptation_rates, check_gains, frequency_gains, inertia_gains
 
-    make: Callable[..., Law] = LAWS.find(name, lambda valid: CommandError(f"--law {name}: choose from {valid}"))
+    make: Callable[..., Law] = LAWS.find(
+        name, lambda valid: CommandError(f"--law {name}: choose from {valid}{OWN_LAW}")
+    )
     takes = inspect.signature(make).parameters
     parameters = [p for p in takes.values() if p.name != "robot"]
     names = [p.name for p in parameters]

@@ -114,14 +114,35 @@ def held_by(asked: WireWatched, host: str) -> DeadMan | None:
     return dead_man(word)
 
 
+def ready_to_ask(asked: WireWatched, out: Path | None, form: str) -> None:
+    """Refuse at once what would be refused when everything has been computed and confirmed.
+
+    Args:
+        asked: the options.
+        out: where page and recordings go.
+        form: of `--out`, for the text.
+    """
+    from armwright.live.wire_consent import consents
+
+    assert asked.wire is not None
+    if out is None and not asked.yes:
+        fail(f"--wire: the dry run is looked at before an arm moves: give --out {form}")
+    if asked.dry_run:
+        return
+    host = wire_address(asked.wire).host
+    if asked.yes:
+        consents(host, (), None)  # refuses it towards an arm
+    elif not sys.stdin.isatty():
+        fail("--wire: a person confirms at a terminal before an arm moves, and standard input is none")
+    held_by(asked, host)
+
+
 def consented(asked: WireWatched, host: str, sentences: tuple[str, ...]) -> tuple[Consent, ...]:
     """Ask a person at the terminal for every sentence, or nobody with ``--yes``."""
     from armwright.live.wire_consent import consents
 
     ask: Callable[[str], bool] | None = None
     if not asked.yes:
-        if not sys.stdin.isatty():
-            fail("--wire: a person confirms at a terminal before an arm moves, and standard input is none")
         say("NOT A SAFETY FUNCTION. Confirm each of these with yes; anything else ends it, and nothing moves.")
 
         def ask(sentence: str) -> bool:

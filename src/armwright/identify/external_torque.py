@@ -70,7 +70,7 @@ def observer_of(identified: Identified, gain: float = LOG_OBSERVER_GAIN) -> Moni
     return geared_momentum_observer(
         gain,
         friction.coefficients,
-        dahl=friction.dahl,
+        dahl=friction.travel,
         motors=np.concatenate([friction.turned, friction.of_motors], axis=1),
     )
 
@@ -249,7 +249,7 @@ def direct_residuals(
         v[:, offset + 1 : -1] = 0.0
     parts = [
         (part.t, identified.gains * np.einsum("tjm,jm->tj", part.columns, v), part.moving)
-        for part in chunks(prepared, model, beta, dahl=identified.friction.dahl)
+        for part in chunks(prepared, model, beta, dahl=identified.friction.travel)
     ]
     q = np.concatenate([piece.q for piece in prepared.pieces])
     t, tau, moving = (np.concatenate(column) for column in zip(*parts, strict=True))

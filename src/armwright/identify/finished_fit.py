@@ -39,7 +39,7 @@ _UNITS = ("N m s/rad", "N m s²/rad²", "N m", "", "N m")
 _BASE_UNITS = (("mc", "kg m"), ("m", "kg"), ("I", "kg m²"), ("r", "kg m²"))
 
 
-def finished(fit: Fit, prior: float, dahl: float, terms: str, assumed: tuple[str, ...] = ()) -> Identified:
+def finished(fit: Fit, prior: float, terms: str, assumed: tuple[str, ...] = ()) -> Identified:
     """Bound the fit by physics, choose the friction and name everything; `assumed` are remarks from before."""
     model, layout = fit.model, fit.layout
     robot, n = model.robot, layout.n
@@ -90,10 +90,17 @@ def finished(fit: Fit, prior: float, dahl: float, terms: str, assumed: tuple[str
             f"the motions leave {len(solution.null)} directions open (collinear excitation): "
             f"{', '.join(e.name for e in base if e.value is None) or 'gains and friction'}"
         )
+    motors = theta[layout.motor].reshape(-1, len(MOTOR_TERMS))
+    friction = GearFriction(coefficients, fit.travel, model.motors, motors)
+    if len(motors):
+        remarks.append(
+            "the sheet has the viscous friction of motors that turn with several joints, as theirs; it has no word for "
+            "their Coulomb friction, which the model file keeps"
+        )
     return Identified(
-        robot=_robot(robot, found.parameters, coefficients, 1.0 / kappa, fit),
+        robot=_robot(robot, found.parameters, friction, 1.0 / kappa, fit),
         gains=1.0 / kappa,
-        friction=GearFriction(coefficients, dahl, model.motors, theta[layout.motor].reshape(-1, len(MOTOR_TERMS))),
+        friction=friction,
         sigma=sigma,
         base=base,
         gain_estimates=gains,
@@ -255,17 +262,18 @@ def _condition(H: Array, free: NDArray[np.bool_]) -> float:
     return float(np.sqrt(values[-1] / max(values[0], 1e-300)))
 
 
-def _robot(robot: Robot, rigid: Array, friction: Array, gains: Array, fit: Fit) -> Robot:
+def _robot(robot: Robot, rigid: Array, friction: GearFriction, gains: Array, fit: Fit) -> Robot:
     """Return the arm with the found numbers; the sheet's friction keeps what viscous and Coulomb terms can say."""
     nb, n = len(robot.bodies), robot.n
-    ratio = np.diag(robot.actuators.gear)
+    ratio, motors = np.diag(robot.actuators.gear), np.zeros(n)
+    motors[np.count_nonzero(robot.actuators.gear, axis=1) > 1] = friction.of_motors[:, 0]
     found = np.concatenate(
         [
             rigid[: 10 * nb],
-            np.maximum(friction[:, 0], 0.0),
-            np.maximum(friction[:, 2], 0.0),
+            np.maximum(friction.coefficients[:, 0], 0.0),
+            np.maximum(friction.coefficients[:, 2], 0.0),
             rigid[10 * nb :] / ratio**2,
-            np.zeros(n),
+            motors / ratio**2,
         ]
     )
     source = Source(f"identified from {', '.join(p.name for p in fit.prepared)}", "armwright identify")
@@ -273,5 +281,5 @@ def _robot(robot: Robot, rigid: Array, friction: Array, gains: Array, fit: Fit) 
     for body in robot.bodies:
         sources |= {f"bodies.{body.name}.{part}": source for part in ("mass", "com", "inertia")}
     sources |= {f"joints.{part}": source for part in ("viscous", "coulomb")}
-    sources |= {f"actuators.{part}": source for part in ("rotor_inertia", "torque_constant")}
+    sources |= {f"actuators.{part}": source for part in ("rotor_inertia", "viscous", "torque_constant")}
     return replace(robot.with_parameters(found, gains / np.abs(ratio)), sources=sources)

@@ -91,7 +91,7 @@ def load_friction(identified: Identified, log: Log, path: str | Path | None = No
     v, beta = identified.vectors(), identified.beta
     at = model.rank + 3  # the load column
     figure, axes = _figure(identified.n, sharex=False)
-    parts = list(chunks(prepared, model, beta, dahl=identified.friction.dahl))
+    parts = list(chunks(prepared, model, beta, dahl=identified.friction.travel))
     C, moving = np.concatenate([p.columns for p in parts]), np.concatenate([p.moving for p in parts])
     rest = identified.gains * (np.einsum("tjm,jm->tj", C, -v) + C[..., at] * v[:, at])
     rigid = np.einsum("tjm,m->tj", C[..., : model.rank], beta)

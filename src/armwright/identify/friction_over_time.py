@@ -154,7 +154,7 @@ def gear_signals(identified: Identified, log: Log) -> tuple[Array, Array, Array,
     check_log(log, identified.robot)
     t, q, qd, current = Evenly(OBSERVER_RATE).push(log.t, log.q, log.qd, log.current)
     c = identified.friction.coefficients
-    h = hysteresis(qd, 1.0 / OBSERVER_RATE, identified.friction.dahl)
+    h = hysteresis(qd, 1.0 / OBSERVER_RATE, identified.friction.joint_travel)
     tau = identified.motor_torque(q, qd, current) - identified.friction.motors_without_memory(qd)
     out = gear_output(tau, qd, h, c)
     plain = np.maximum(c[:, 0], 0.0) * qd + np.maximum(c[:, 2], 0.0) * np.sign(qd)

@@ -4,7 +4,8 @@
     τ_f = viscous·v + degressive·v|v| + coulomb·h + load·h·|τ_rb| + offset
 
 h is Dahl's hysteresis in place of sign(v): h' = (sgn v − h)|v|/δ, so that over a step h moves towards sgn v by
-1 − exp(−|Δq|/δ). It needs no threshold at rest, and reverses within about δ = 0.2 mrad, as measured friction does.
+1 − exp(−|Δq|/δ). It needs no threshold at rest, and reverses within about δ: 0.2 mrad on stiff gears, some milliradians
+where belts, seals or torque sensors give way.
 ``degressive`` is negative where friction grows less than linearly; ``load`` is a share: teeth under load rub more.
 
 A motor that turns with several joints rubs at the speed g·q̇ of its own, g its row of the gear matrix over its own
@@ -21,6 +22,8 @@ import numpy as np
 from armwright.errors import InputError
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from armwright.types import Array
 
 TERMS = ("viscous", "degressive", "coulomb", "load", "offset")
@@ -41,13 +44,13 @@ class GearFriction:
 
     Attributes:
         coefficients: (n, 5) in the order of `TERMS` [N m s/rad, N m s²/rad², N m, -, N m].
-        dahl: δ [rad].
+        dahl: (n + k,) δ of the joints, then of those motors [rad]; one number for all is enough.
         motors: (k, n) rows g of the motors that turn with several joints.
         motor_coefficients: (k, 2) theirs, in the order of `MOTOR_TERMS` [N m s/rad, N m], at the joint.
     """
 
     coefficients: Array
-    dahl: float = DAHL
+    dahl: Array | float = DAHL
     motors: Array | None = None
     motor_coefficients: Array | None = None
 
@@ -56,7 +59,6 @@ class GearFriction:
         c = np.array(self.coefficients, dtype=np.float64)
         if c.ndim != 2 or c.shape[1] != len(TERMS) or not np.isfinite(c).all():
             raise InputError(f"friction: coefficients must be finite, (n, {len(TERMS)}), got shape {c.shape}")
-        check_dahl(self.dahl)
         if (np.abs(c[:, 3]) >= 0.9).any():
             raise InputError("friction: a load coefficient of 0.9 or more would lock the joint")
         n = len(c)
@@ -69,9 +71,20 @@ class GearFriction:
                 f"friction: motors must be (k, {n}) and their coefficients (k, {len(MOTOR_TERMS)}), finite, got "
                 f"{g.shape} and {d.shape}"
             )
-        for name, array in (("coefficients", c), ("motors", g), ("motor_coefficients", d)):
+        travel = checked_dahl(self.dahl, n + len(g))
+        for name, array in (("coefficients", c), ("dahl", travel), ("motors", g), ("motor_coefficients", d)):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+
+    @property
+    def travel(self) -> Array:
+        """Return δ of all joints, then of the motors that turn with several, (n + k,) [rad]."""
+        return np.asarray(self.dahl)
+
+    @property
+    def joint_travel(self) -> Array:
+        """Return δ of the joints (n,) [rad]."""
+        return self.travel[: len(self.coefficients)]
 
     @property
     def turned(self) -> Array:
@@ -108,10 +121,18 @@ class GearFriction:
         return np.asarray(np.maximum(c[:, 2], 0.0) + np.maximum(c[:, 3], 0.0) * np.abs(tau_rb))
 
 
-def check_dahl(dahl: float) -> None:
-    """Refuse a δ that no gear has."""
-    if not LEAST_DAHL <= dahl <= MOST_DAHL:
-        raise InputError(f"friction: dahl must lie between {LEAST_DAHL:g} and {MOST_DAHL:g} rad, got {dahl}")
+def checked_dahl(dahl: ArrayLike, count: int) -> Array:
+    """Return δ (count,) [rad] of one or all; refuse what no gear has."""
+    try:
+        travel = np.array(dahl, dtype=np.float64)
+        travel = np.full(count, float(travel)) if travel.ndim == 0 else travel
+    except (TypeError, ValueError):
+        travel = np.zeros(0)
+    if travel.shape != (count,) or not ((travel >= LEAST_DAHL) & (travel <= MOST_DAHL)).all():
+        raise InputError(
+            f"friction: dahl must lie between {LEAST_DAHL:g} and {MOST_DAHL:g} rad, one number or {count}, got {dahl!r}"
+        )
+    return travel
 
 
 def columns(v: Array, h: Array, tau_rb: Array) -> Array:
@@ -125,8 +146,8 @@ def motor_columns(speed: Array, h: Array, motors: Array) -> Array:
     return np.asarray((motors.T[None, :, :, None] * pairs[:, None]).reshape(len(speed), motors.shape[1], -1))
 
 
-def hysteresis(v: Array, dt: float, dahl: float = DAHL) -> Array:
-    """Return Dahl's h (T, n) along speeds v (T, n) that are dt apart; it begins at 0, undecided."""
+def hysteresis(v: Array, dt: float, dahl: Array | float = DAHL) -> Array:
+    """Return Dahl's h (T, n) along speeds v (T, n) that are dt apart, δ one or (n,); it begins at 0, undecided."""
     keep = np.exp(-np.abs(v) * (dt / dahl))
     drive = (1.0 - keep) * np.sign(v)
     out = np.empty_like(v)

@@ -65,7 +65,7 @@ class FilteredColumns:
 
 
 def chunks(
-    prepared: Prepared, model: Structure, beta: Array, *, dahl: float = friction.DAHL, block: float = 1.0
+    prepared: Prepared, model: Structure, beta: Array, *, dahl: Array | float = friction.DAHL, block: float = 1.0
 ) -> Iterator[FilteredColumns]:
     """Yield filtered columns of a log, piece by piece, at most `SAMPLES_AT_ONCE` samples at a time.
 
@@ -73,17 +73,18 @@ def chunks(
         prepared: the log.
         model: structure of the arm.
         beta: (rank,) base parameters whose rigid-body torque loads the friction, payload included.
-        dahl: δ of the hysteresis [rad].
+        dahl: δ of the hysteresis [rad], one or (n + k,), joints before motors.
         block: length of a block [s].
     """
     margin = 2 * prepared.filter.margin
     dt = 1.0 / prepared.filter.rate
+    travel = friction.checked_dahl(dahl, model.robot.n + len(model.motors))
     per = max(1, round(block / dt))
     offset = 0
     for piece in prepared.pieces:
-        h = friction.hysteresis(np.concatenate([piece.qd, piece.qd @ model.motors.T], axis=1), dt, dahl)
+        h = friction.hysteresis(np.concatenate([piece.qd, piece.qd @ model.motors.T], axis=1), dt, travel)
         # until a joint has moved, its side of the hysteresis is unknown
-        known = np.cumsum(np.abs(piece.qd), axis=0) * dt > FORGOTTEN * dahl
+        known = np.cumsum(np.abs(piece.qd), axis=0) * dt > FORGOTTEN * travel[: model.robot.n]
         for start in range(0, len(piece.t), SAMPLES_AT_ONCE):
             stop = min(start + SAMPLES_AT_ONCE, len(piece.t))
             a, b = max(0, start - margin), min(len(piece.t), stop + margin)
@@ -118,7 +119,7 @@ def _filtered(piece: Piece, h: Array, rows: slice, prepared: Prepared, model: St
     return out
 
 
-def accumulate(prepared: Prepared, model: Structure, beta: Array, *, dahl: float = friction.DAHL) -> Grams:
+def accumulate(prepared: Prepared, model: Structure, beta: Array, *, dahl: Array | float = friction.DAHL) -> Grams:
     """Sum CᵀC over the moving rows of a log."""
     n, m = model.robot.n, model.width
     matrices, rows = np.zeros((n, m, m)), np.zeros(n)
@@ -139,7 +140,7 @@ INDEPENDENT_BLOCKS = 2
 
 
 class LogColumns:
-    """The columns of one log, filtered once: from pass to pass only the column of the load changes.
+    """The columns of one log, filtered once: from pass to pass only the column of the load changes, or those of h.
 
     Attributes:
         name: of the log.
@@ -147,9 +148,12 @@ class LogColumns:
         rows: (B, n) moving rows in them.
     """
 
-    def __init__(self, prepared: Prepared, model: Structure, beta: Array, *, dahl: float = friction.DAHL) -> None:
+    def __init__(
+        self, prepared: Prepared, model: Structure, beta: Array, *, dahl: Array | float = friction.DAHL
+    ) -> None:
         """Filter the columns for base parameters beta (rank,), whose torques load the friction."""
-        self.name, self._prepared, self._model, self._dahl = prepared.name, prepared, model, dahl
+        self.name, self._prepared, self._model = prepared.name, prepared, model
+        self._dahl = friction.checked_dahl(dahl, model.robot.n + len(model.motors))
         self._seconds = max(GRAM_BLOCK_SECONDS, prepared.duration / MOST_BLOCKS)
         self._keep = sum(len(piece.t) for piece in prepared.pieces) <= CACHED_SAMPLES
         self._parts: list[tuple[Array, NDArray[np.int64]]] = []
@@ -170,33 +174,40 @@ class LogColumns:
         self.blocks = np.array([blocks[k] for k in sorted(blocks)])
         self.rows = np.array([rows[k] for k in sorted(rows)], dtype=np.float64)
 
-    def load(self, beta: Array) -> None:
-        """Take the torques of base parameters beta (rank,) as the load of the friction."""
+    def load(self, beta: Array, travel: Array | None = None) -> None:
+        """Take the torques of base parameters beta (rank,) as the load of the friction, and other δ (n + k,) [rad].
+
+        With other δ the rows stay those of the old: a larger one is felt some travel longer after the start.
+        """
+        self._dahl = self._dahl if travel is None else travel
         if not self._keep:
             self._stream(beta)
             return
-        at = self._model.rank + friction.TERMS.index("load")
+        n, offset = self._model.robot.n, self._model.rank + friction.TERMS.index("offset")
+        at = offset - (1 if travel is None else 2)
         new: dict[int, Any] = {}
-        for (columns, block), column in zip(self._parts, self._load_columns(beta), strict=True):
-            columns[..., at] = column.T * columns[..., at + 1]  # the offset's column is 1 where a joint moves
+        for (columns, block), pair in zip(self._parts, self._hysteresis_columns(beta), strict=True):
+            moving = columns[..., offset, None]  # the offset's column is 1 where a joint moves
+            columns[..., at:offset] = pair.reshape(-1, 2, n).transpose(2, 0, 1)[..., at - offset :] * moving
             for span, number in _spans(block):
                 C = columns[:, span]
-                new[number] = new.get(number, 0.0) + (C.transpose(0, 2, 1) @ C[..., at, None])[..., 0]
+                new[number] = new.get(number, 0.0) + C.transpose(0, 2, 1) @ C[..., at:offset]
         found = np.array([new[k] for k in sorted(new)])
-        self.blocks[:, :, at, :] = self.blocks[:, :, :, at] = found
+        self.blocks[..., at:offset] = found
+        self.blocks[:, :, at:offset] = found.transpose(0, 1, 3, 2)
 
-    def _load_columns(self, beta: Array) -> Iterator[Array]:
-        """Yield h |τ_rb| (K, n), filtered, chunk by chunk."""
+    def _hysteresis_columns(self, beta: Array) -> Iterator[Array]:
+        """Yield h and h |τ_rb| (K, 2 n), filtered, chunk by chunk; h of joints alone."""
         prepared, model = self._prepared, self._model
         margin, dt = 2 * prepared.filter.margin, 1.0 / prepared.filter.rate
         for piece in prepared.pieces:
-            h = friction.hysteresis(piece.qd, dt, self._dahl)
+            h = friction.hysteresis(piece.qd, dt, self._dahl[: model.robot.n])
             for start in range(0, len(piece.t), SAMPLES_AT_ONCE):
                 stop = min(start + SAMPLES_AT_ONCE, len(piece.t))
                 rows = slice(max(0, start - margin), min(len(piece.t), stop + margin))
                 torque = model.columns(piece.q[rows], piece.qd[rows], piece.qdd[rows]) @ beta
-                load = prepared.filter.without_phase(h[rows] * np.abs(torque))
-                yield load[start - rows.start : stop - rows.start]
+                pair = np.concatenate([h[rows], h[rows] * np.abs(torque)], axis=1)
+                yield prepared.filter.without_phase(pair)[start - rows.start : stop - rows.start]
 
     @property
     def grams(self) -> Grams:
@@ -216,7 +227,9 @@ def _spans(block: NDArray[np.int64]) -> Iterator[tuple[slice, int]]:
         yield slice(start, stop), int(block[start])
 
 
-def scores(prepared: Prepared, model: Structure, beta: Array, v: Array, *, dahl: float = friction.DAHL) -> Array:
+def scores(
+    prepared: Prepared, model: Structure, beta: Array, v: Array, *, dahl: Array | float = friction.DAHL
+) -> Array:
     """Return sums Cᵀr of every block of time, (blocks, n, m), with residuals r = C v_j (v: (n, m), current's entry −1).
 
     Their scatter is the noise of the fit without the wrong assumption that neighbouring samples are independent.

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.arguments import names_culprit
-from armwright.identify import gear_friction as friction
 from armwright.identify.current_log import Log
 from armwright.identify.drive_gains import Gains
 from armwright.identify.filtered_log import Prepared, derivative, low_pass
@@ -44,7 +43,7 @@ def instrument_motion(prepared: Prepared) -> Prepared:
     return replace(prepared, pieces=tuple(pieces))
 
 
-def instrumental(fit: Fit, *, dahl: float = friction.DAHL) -> tuple[Array, Array]:
+def instrumental(fit: Fit) -> tuple[Array, Array]:
     """Solve the fit of fixed gains by instruments; return θ and its difference to least squares in torque.
 
     Returns:
@@ -59,8 +58,8 @@ def instrumental(fit: Fit, *, dahl: float = friction.DAHL) -> tuple[Array, Array
     for k, prepared in enumerate(fit.prepared):
         beta = layout.beta(theta, k)
         pairs = zip(
-            chunks(prepared, fit.model, beta, dahl=dahl),
-            chunks(instrument_motion(prepared), fit.model, beta, dahl=dahl),
+            chunks(prepared, fit.model, beta, dahl=fit.travel),
+            chunks(instrument_motion(prepared), fit.model, beta, dahl=fit.travel),
             strict=True,
         )
         for own, other in pairs:

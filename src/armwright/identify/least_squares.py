@@ -19,7 +19,7 @@ H⁻¹ (Σ s sᵀ) H⁻¹ (the sandwich).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +28,7 @@ from armwright.errors import InputError
 from armwright.identify.current_log import Log
 from armwright.identify.drive_gains import Free, Gains, Known
 from armwright.identify.filtered_log import Prepared, even_samples
-from armwright.identify.gear_friction import DAHL, MOTOR_TERMS, TERMS, check_dahl
+from armwright.identify.gear_friction import DAHL, MOTOR_TERMS, TERMS, checked_dahl
 from armwright.identify.gram_matrices import Grams, LogColumns
 from armwright.identify.identifiable import Structure, structure
 from armwright.identify.identified import Load
@@ -286,7 +286,7 @@ RESIDUAL_SHARE = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The result of least squares, and the data it was found from."""
+    """The result of least squares, and the data it was found from; `travel` is δ of joints and motors (n + k,)."""
 
     model: Structure
     layout: UnknownLayout
@@ -296,6 +296,7 @@ class Fit:
     prepared: tuple[Prepared, ...]
     targets: TargetGains | None
     remarks: tuple[str, ...]
+    travel: Array
 
 
 def least_squares(
@@ -305,7 +306,7 @@ def least_squares(
     payloads: Sequence[Load | None] | None,
     rate: float = 100.0,
     cutoff: float | None = 8.0,
-    dahl: float = DAHL,
+    dahl: float | None = None,
 ) -> Fit:
     """Estimate everything by weighted least squares on the currents; arguments as `fit`."""
     if not logs:
@@ -313,9 +314,9 @@ def least_squares(
     for log in logs:
         check_log(log, robot)
     check_seconds(sum(log.duration for log in logs))
-    check_dahl(dahl)
     model = structure(robot)
     n = robot.n
+    travel = checked_dahl(DAHL if dahl is None else dahl, n + len(model.motors))
     carried = tuple(payloads) if payloads is not None else (None,) * len(logs)
     if len(carried) != len(logs):
         raise InputError(f"fit: {len(carried)} payloads for {len(logs)} logs; give one per log, None without")
@@ -340,9 +341,17 @@ def least_squares(
         theta[layout.payload(g).start] = mass or 0.0
     prepared = tuple(even_samples(log, rate=rate, cutoff=cutoff) for log in logs)
     remarks = [f"{p.name}: {text}" for p in prepared for text in p.left_out]
-    data = tuple(LogColumns(p, model, layout.beta(theta, i), dahl=dahl) for i, p in enumerate(prepared))
+    data = tuple(LogColumns(p, model, layout.beta(theta, i), dahl=travel) for i, p in enumerate(prepared))
     grams = tuple(x.grams for x in data)
     remarks += check_rows(grams, robot, int(layout.free.sum()), sum(p.duration for p in prepared))
+    solution, grams = _solved(data, grams, layout, theta)
+    return Fit(model, layout, solution, data, grams, prepared, targets, tuple(remarks), travel)
+
+
+def _solved(
+    data: Sequence[LogColumns], grams: tuple[Grams, ...], layout: UnknownLayout, theta: Array
+) -> tuple[Solution, tuple[Grams, ...]]:
+    """Solve until the friction is loaded with the torques of the result."""
     for _ in range(MOST_DATA_PASSES):
         solution = solve(grams, layout, theta)
         moved = _moved(layout, grams, theta, solution.theta)
@@ -350,13 +359,23 @@ def least_squares(
         if moved < max(TORQUE_CHANGE, RESIDUAL_SHARE * _residual(grams, solution)):
             break
         grams = loaded_again(data, layout, theta)
-    return Fit(model, layout, solution, data, grams, prepared, targets, tuple(remarks))
+    return solution, grams
 
 
-def loaded_again(data: Sequence[LogColumns], layout: UnknownLayout, theta: Array) -> tuple[Grams, ...]:
-    """Load the friction with the torques of θ and return the sums anew."""
+def with_travel(fit: Fit, travel: Array) -> Fit:
+    """Return least squares with other δ (n + k,) [rad]."""
+    layout, theta = fit.layout, fit.solution.theta
+    data = tuple(LogColumns(p, fit.model, layout.beta(theta, k), dahl=travel) for k, p in enumerate(fit.prepared))
+    solution, grams = _solved(data, tuple(x.grams for x in data), fit.layout, fit.solution.theta)
+    return replace(fit, solution=solution, data=data, grams=grams, travel=travel)
+
+
+def loaded_again(
+    data: Sequence[LogColumns], layout: UnknownLayout, theta: Array, travel: Array | None = None
+) -> tuple[Grams, ...]:
+    """Load the friction with the torques of θ, and other δ (n + k,) [rad] if given, and return the sums anew."""
     for k, columns in enumerate(data):
-        columns.load(layout.beta(theta, k))
+        columns.load(layout.beta(theta, k), travel)
     return tuple(columns.grams for columns in data)
 
 

@@ -44,7 +44,7 @@ def to_text(identified: Identified) -> str:
         "gains": {"unit": "N m/A", "values": identified.gains.tolist()},
         "friction": {
             "terms": list(TERMS),
-            "dahl": identified.friction.dahl,
+            "dahl": _one_or_all(identified.friction.travel),
             "coefficients": identified.friction.coefficients.tolist(),
         },
         "residual_current": identified.sigma.tolist(),
@@ -76,6 +76,11 @@ def to_text(identified: Identified) -> str:
     if identified.position is not None:
         content["position"] = [term._asdict() for term in identified.position.terms]
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _one_or_all(values: Array) -> float | list[float]:
+    """One number where all are equal, as files had before."""
+    return float(values[0]) if (values == values[0]).all() else values.tolist()
 
 
 def _finite(values: Array) -> list[Any]:
@@ -176,10 +181,8 @@ def _friction(n: int, told: dict[str, Any]) -> GearFriction:
     if (own < 0.0).any():
         raise InputError("friction: motor_coefficients must not be negative")
     if not rows.size:
-        return GearFriction(told["coefficients"], float(told["dahl"]))
-    return GearFriction(
-        told["coefficients"], float(told["dahl"]), rows.reshape(len(rows), -1), own.reshape(len(own), -1)
-    )
+        return GearFriction(told["coefficients"], told["dahl"])
+    return GearFriction(told["coefficients"], told["dahl"], rows.reshape(len(rows), -1), own.reshape(len(own), -1))
 
 
 def _position(n: int, terms: list[dict[str, Any]] | None) -> PositionFriction | None:
@@ -234,7 +237,7 @@ def _keys(n: int) -> Check[dict[str, Any]]:
             "friction": record(
                 {
                     "terms": _that(words, lambda x: x == TERMS, f"must be {', '.join(TERMS)}, in this order"),
-                    "dahl": _array(),
+                    "dahl": lambda value, refuse: _array(*np.shape(value)[:1])(value, refuse),
                     "coefficients": _that(_array(n, len(TERMS)), _is_friction, coulomb),
                 },
                 {"motors": listed(_array(n)), "motor_coefficients": listed(_array(len(MOTOR_TERMS)))},

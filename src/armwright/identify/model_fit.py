@@ -24,8 +24,8 @@ from armwright.identify.current_log import Log
 from armwright.identify.drive_gains import Gains
 from armwright.identify.filtered_log import even_samples
 from armwright.identify.finished_fit import finished
-from armwright.identify.gear_friction import DAHL
 from armwright.identify.gram_matrices import accumulate
+from armwright.identify.hysteresis_travel import choose_travel
 from armwright.identify.identifiable import structure
 from armwright.identify.identified import Identified, Load
 from armwright.identify.least_squares import Fit, least_squares
@@ -49,7 +49,7 @@ def fit_loads(
     payloads: Sequence[Load | None] | None,
     rate: float = 100.0,
     cutoff: float | None = 8.0,
-    dahl: float = DAHL,
+    dahl: float | None = None,
 ) -> tuple[Fit, tuple[str, ...]]:
     """Fit; where nothing was said about payloads, a log that is heavier than another gets one. Arguments as `fit`.
 
@@ -114,7 +114,7 @@ def fit(
     payloads: Sequence[Load | None] | None = None,
     rate: float = 100.0,
     cutoff: float | None = 8.0,
-    dahl: float = DAHL,
+    dahl: float | None = None,
     prior: float = 1e-3,
     terms: str = "chosen",
 ) -> Identified:
@@ -128,7 +128,7 @@ def fit(
             default none carries any, unless they disagree about it: then the heavier get a ``Load()``, with a warning.
         rate: of the even samples [Hz], see `even_samples`.
         cutoff: of the low-pass [Hz], None without.
-        dahl: δ of the friction's hysteresis [rad].
+        dahl: δ of the friction's hysteresis [rad]; by default that which the logs support, joint by joint.
         prior: weight of the description among bodies that can exist.
         terms: friction terms: those that the logs support, "chosen" by cross-validation, or "all".
 
@@ -144,7 +144,8 @@ def fit(
     if terms not in FRICTION_TERMS:
         raise InputError(f"fit: terms must be {' or '.join(FRICTION_TERMS)}, got {terms!r}")
     found, assumed = fit_loads(many, robot, gains, payloads, rate, cutoff, dahl)
-    return finished(found, prior, dahl, terms, assumed)
+    found, said = choose_travel(found, prior) if dahl is None else (found, ())
+    return finished(found, prior, terms, (*assumed, *said))
 
 
 LEAST_FRICTION_ROWS = 200
@@ -175,7 +176,7 @@ def refit_friction(
     part = log if seconds is None else log.rows(log.t <= log.t[0] + seconds)
     model = structure(identified.robot)
     gram = accumulate(
-        even_samples(part, rate=rate, cutoff=cutoff), model, identified.beta, dahl=identified.friction.dahl
+        even_samples(part, rate=rate, cutoff=cutoff), model, identified.beta, dahl=identified.friction.travel
     )
     v = identified.vectors()
     columns = [model.rank + k for k in REFITTED]

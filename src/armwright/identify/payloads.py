@@ -49,7 +49,7 @@ def payload(identified: Identified, log: Log, *, rate: float = 100.0, cutoff: fl
     check_log(log, identified.robot)
     prepared = even_samples(log, rate=rate, cutoff=cutoff)
     model = structure(identified.robot)
-    L, rank, dahl = model.loads, model.rank, identified.friction.dahl
+    L, rank, dahl = model.loads, model.rank, identified.friction.travel
     kappa = 1.0 / identified.gains
     weight = (kappa / identified.sigma) ** 2
     p, inverse = np.zeros(10), np.zeros((10, 10))

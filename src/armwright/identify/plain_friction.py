@@ -58,7 +58,7 @@ def plain_friction(identified: Identified, logs: Sequence[Log]) -> PlainFriction
     pieces = [(piece, 1.0 / p.filter.rate) for p in map(even_samples, logs) for piece in p.pieces]
     qd = np.concatenate([piece.qd for piece, _ in pieces])
     tau = np.concatenate([piece.current * identified.gains for piece, _ in pieces])
-    h = np.concatenate([hysteresis(piece.qd, dt, identified.friction.dahl) for piece, dt in pieces])
+    h = np.concatenate([hysteresis(piece.qd, dt, identified.friction.joint_travel) for piece, dt in pieces])
     c = identified.friction.coefficients
     rub = c[:, 0] * qd + c[:, 1] * qd * np.abs(qd) + (c[:, 2] + c[:, 3] * np.abs(tau)) * h
     viscous, coulomb = np.maximum(c[:, 0], 0.0), np.maximum(c[:, 2], 0.0)

@@ -94,7 +94,7 @@ def left_of(identified: Identified, log: Log, payload: PayloadEstimate | ArrayLi
     beta = identified.beta if payload is None else identified.beta + model.loads @ payload_parameters(payload)
     v = identified.vectors(beta)
     residual, moving = [], []
-    for part in chunks(prepared, model, beta, dahl=identified.friction.dahl):
+    for part in chunks(prepared, model, beta, dahl=identified.friction.travel):
         residual.append(-identified.gains * np.einsum("tjm,jm->tj", part.columns, v))
         moving.append(part.moving)
     q, qd = (np.concatenate([getattr(piece, name) for piece in prepared.pieces]) for name in ("q", "qd"))

@@ -21,8 +21,11 @@ from armwright.identify.gear_friction import TERMS
 from armwright.identify.gram_matrices import Grams
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from armwright.identify.gram_matrices import LogColumns
     from armwright.identify.least_squares import Fit
     from armwright.types import Array
 
@@ -64,7 +67,8 @@ def choose_friction(fit: Fit, found: Bounded, fastest: Array, prior: float) -> S
     """
     layout, n = fit.layout, fit.layout.n
     chosen = np.ones((n, len(TERMS)), bool)
-    pieces, fold = _pieces(fit)
+    pieces = log_pieces(fit.data)
+    fold = np.arange(len(pieces)) % FOLDS
     level = np.sqrt(sum(g.squares for g in fit.grams) / np.maximum(sum(g.rows for g in fit.grams), 1.0))
     if len(pieces) < LEAST_PIECES or (found.solution.sigma <= EXACT_RESIDUAL * level).all():
         return SupportedTerms(chosen, 0)
@@ -113,16 +117,16 @@ def choose_friction(fit: Fit, found: Bounded, fastest: Array, prior: float) -> S
         best = held_out(chosen)
 
 
-def _pieces(fit: Fit) -> tuple[list[tuple[int, Array, Array]], NDArray[np.int64]]:
-    """Log, sums (n, m, m) and moving rows (n,) of every piece, and its fold."""
-    count = sum(len(data.blocks) for data in fit.data)
+def log_pieces(logs: Sequence[LogColumns]) -> list[tuple[int, Array, Array]]:
+    """Return log, sums (n, m, m) and moving rows (n,) of every piece of some seconds."""
+    count = sum(len(data.blocks) for data in logs)
     length = int(np.clip(count // (4 * FOLDS), 1, LONGEST_PIECE_BLOCKS))
     pieces = []
-    for log, data in enumerate(fit.data):
+    for log, data in enumerate(logs):
         for start in range(0, len(data.blocks), length):
             span = slice(start, start + length)
             pieces.append((log, data.blocks[span].sum(axis=0), data.rows[span].sum(axis=0)))
-    return pieces, np.arange(len(pieces)) % FOLDS
+    return pieces
 
 
 def _without(

@@ -99,7 +99,7 @@ def predict_currents(
     beta = identified.beta if payload is None else identified.beta + model.loads @ payload_parameters(payload)
     v = identified.vectors(beta)
     t, measured, predicted, moving = [], [], [], []
-    for part in chunks(log, model, beta, dahl=identified.friction.dahl):
+    for part in chunks(log, model, beta, dahl=identified.friction.travel):
         t.append(part.t)
         measured.append(part.columns[..., -1])
         predicted.append(np.einsum("tjm,jm->tj", part.columns[..., :-1], v[:, :-1]))

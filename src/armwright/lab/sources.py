@@ -343,9 +343,11 @@ class ImuSource:
 
     def open(self) -> Channel:
         """Open the line and ask for measurements."""
-        import termios  # not on Windows
-        import tty
-
+        try:
+            import termios
+            import tty
+        except ImportError:
+            raise LabError(f"{self._path}: serial lines are read on Linux and macOS only") from None
         self._handle = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
         tty.setraw(self._handle)
         self._buffer.clear()

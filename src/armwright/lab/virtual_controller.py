@@ -29,7 +29,7 @@ CHILD = (sys.executable, "-P", "-m", "armwright.lab.controller_child")  # -P: no
 FIRST_PATIENCE = 300.0  # [s] for the first answer: an arm and a world may have to be compiled on a busy machine
 ANSWER_PATIENCE = 60.0  # [s] for every other answer
 LEAVING_PATIENCE = 30.0  # [s] for the process to end by itself
-MOST_SAID = 2000  # characters of what a process that ended said of itself
+MOST_SAID_LETTERS = 2000  # characters of what a process that ended said of itself
 POLLING_PERIOD = 0.01  # [s] between two looks at the truth
 
 
@@ -262,7 +262,7 @@ class VirtualController:
 
     def _said(self) -> str:
         self._errors.seek(0)
-        return self._errors.read()[-MOST_SAID:].decode(errors="replace").strip() or "it said nothing"
+        return self._errors.read()[-MOST_SAID_LETTERS:].decode(errors="replace").strip() or "it said nothing"
 
 
 def _told(world: World | str | Path | None) -> str | dict[str, str] | None:

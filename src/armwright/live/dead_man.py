@@ -13,6 +13,7 @@ import os
 import re
 import select
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from armwright.errors import InputError
@@ -54,6 +55,11 @@ class SpaceBar:
         if not os.isatty(self._file):
             raise InputError(
                 f"dead-man: the space bar needs a terminal, and standard input is none; choose {DEAD_MAN_FORMS}"
+            )
+        if find_spec("termios") is None:
+            raise InputError(
+                "dead-man: the space bar is read as terminals of Linux and macOS are, which this system has not; "
+                f"choose {DEAD_MAN_FORMS}"
             )
         self._before: Any = None
 

@@ -6,7 +6,8 @@ job begins with a rehearsal: a minute of motion whose residuals set the bands (`
 those bands, in which no alarm may come.
 
 Ways of a task on a map are planned as the run plans them, on the same map lifted above everything. Those of the whole
-arm stay within a box of joint angles about the start. Every joint is moved: one that never moves has no band.
+arm stay within a box of joint angles about the start. Every joint is moved: one that never moves has no band. And
+joints rest, as they will in the task: friction leaves a resting one anywhere in its own band, and seldom at the edge.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ WIGGLE, WIGGLE_TOOL = 0.12, 0.03  # [rad] of a joint by itself, and most that th
 WIGGLE_SPEED = 0.15  # [rad/s]
 BREAK_OFF_SECONDS = 1.5  # of a motion that may be broken off by the reflex
 PAUSE_SECONDS = 0.25  # after a motion
+STANDING_PAUSE = 1.5  # [s] after a motion of the whole arm, whose planner thinks for seconds while it stands
+RESTING_SHARE = 0.5  # of its ways on which some joints rest, and of the joints that do: at rest friction is felt most
 UPWARDS = np.array([0.0, 0.0, 1.0])
 LEAST_MOVING = 3.0  # [s] of motion of a joint below which its band is what its friction hides
 TRIES = 40  # cells that are tried for one way: inverse kinematics may find none at many of them
@@ -76,6 +79,11 @@ class WayMaker(Protocol):
     @property
     def anywhere(self) -> bool:
         """Whether the next motion may begin anywhere on the last one."""
+        ...
+
+    @property
+    def pause(self) -> float:
+        """Return the time to stand after a motion [s]."""
         ...
 
     def next(self, q: Array) -> Trajectory:
@@ -111,6 +119,8 @@ class MapWays:
     Attributes:
         up: the configuration (n,) above the start.
     """
+
+    pause = PAUSE_SECONDS
 
     def __init__(self, tool: HeldTool, where: GridMap, q0: Array, lift: float, pace: float, seed: int) -> None:
         """Find the way up.
@@ -175,7 +185,7 @@ class MapWays:
 class JointWays:
     """Ways of the whole arm within a box of joint angles about the start."""
 
-    anywhere = True
+    anywhere, pause = True, STANDING_PAUSE
 
     def __init__(self, robot: Robot, q0: Array, free: float, speed: float, seed: int) -> None:
         self._robot, self._q0, self._speed = robot, q0, speed
@@ -186,8 +196,12 @@ class JointWays:
         return arm_motion(self._robot, self._links, rows, self._speed)
 
     def next(self, q: Array) -> Trajectory:
-        """Return a way through two random places of the box."""
-        return self._way(np.vstack([q, self._rng.uniform(self.lower, self.upper, (2, self._robot.n))]))
+        """Return a way through two random places of the box, on which some joints may rest."""
+        rows = self._rng.uniform(self.lower, self.upper, (2, self._robot.n))
+        resting = self._rng.random(self._robot.n) < RESTING_SHARE
+        if self._rng.random() < RESTING_SHARE and not resting.all():
+            rows[:, resting] = q[resting]
+        return self._way(np.vstack([q, rows]))
 
     def home(self, q: Array) -> list[Trajectory]:
         """Return the way to the start."""
@@ -219,7 +233,7 @@ def rehearse(ride: WireRide, ways: WayMaker, seconds: float, rng: np.random.Gene
             if quiet:
                 ride.practise()
         else:
-            quiet = went(ride, motion.duration + PAUSE_SECONDS)
+            quiet = went(ride, motion.duration + ways.pause)
     for motion in ways.home(ride.reference().q):
         followed(ride, motion)
         quiet = went(ride, motion.duration + PAUSE_SECONDS) and quiet

@@ -98,6 +98,13 @@ class Recording(Rebuilt):
                 f"no signal {name!r} in this recording; it has: {', '.join(self.signals) or 'none'}"
             ) from None
 
+    def __getattr__(self, name: str) -> Any:
+        """Say where a name that is no attribute stands: a signal is ``run["q"]``, the time ``run.time``."""
+        signals = self.__dict__.get("signals", {})
+        where = f'run["{name}"]' if name in signals else "run.time" if name in ("t", "times") else ""
+        hint = f"; it is {where}" if where else ""
+        raise AttributeError(f"a recording has no attribute {name!r}{hint}", name=name, obj=self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the recording as plain data, for copies and for other processes."""
         parts = (self.time, dict(self.signals), self.robot, dict(self.settings), self.events, self.outcome, self.seed)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from armwright.types import Array, Traced
 
 IMPLAUSIBLE_RATE = 100.0  # 1/s: an inverted forearm falls with 10 to 30
+GROWN = "the state grew without bound"
 NEAR_LIMIT = 1.2  # a step this near the linear limit is to blame: contacts and friction are stiffer a little further on
 
 
@@ -149,7 +150,7 @@ def explain_stability(running: RunningLoop, linear: Linear, joint: str) -> tuple
             "look at the signs of the gains, the drive's lag and the model"
         )
         return said, []
-    return f"the state grew without bound (joint {joint}), though the loop is stable around where it was", []
+    return f"{GROWN} (joint {joint}), though the loop is stable around where it was", []
 
 
 def step_remedies(running: RunningLoop, linear: Linear, limit: float) -> list[Remedy]:
@@ -365,12 +366,21 @@ def diverged(running: RunningLoop, outcomes: list[LoopOutcome]) -> None:
         )
     qd = last[-1][1 + n : 1 + 2 * n]
     joint = running.robot.joints[int(np.argmax(np.abs(qd)))].name
-    try:
-        with np.errstate(all="ignore"):
-            cause = explain(running, last[max(0, len(last) - 10)][1:], joint, lane, _first_state(running))
-    except (FloatingPointError, np.linalg.LinAlgError, ValueError, TypeError):
-        cause = "the state grew without bound"
     raise SimulationError(
         f"diverged at t = {running.time:.6g} s{which}: joint {joint} reached {np.abs(qd).max():.3g} rad/s; "
-        f"likely cause: {cause}"
+        f"likely cause: {_cause(running, last[:, 1:], joint, lane)}"
     )
+
+
+def _cause(running: RunningLoop, states: Array, joint: str, lane: int) -> str:
+    """Say why it diverged: what is wrong shortly before the end, or else what was wrong at the start already."""
+    start = _first_state(running)
+    for x in (states[max(0, len(states) - 10)], states[0]):
+        try:
+            with np.errstate(all="ignore"):
+                cause = explain(running, x, joint, lane, start)
+        except (FloatingPointError, np.linalg.LinAlgError, ValueError, TypeError):
+            continue  # numbers too large to be judged
+        if GROWN not in cause:
+            return cause
+    return f"{GROWN} (joint {joint})"

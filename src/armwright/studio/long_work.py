@@ -61,12 +61,33 @@ def arm_of(sheet: str) -> Robot:
         return load_robot(sheet, implausible="warn")
 
 
-def open_arm(progress: Progress, file: str, law: str, knows: bool) -> dict[str, Any]:
-    """Read a robot description and do everything that the page will ask of the arm first; returns ``described``."""
+def loaded_with_words(file: Path, tip: str | None) -> tuple[Robot, list[str]]:
+    """Read a description; return the arm and what its reader warns of, which the page says."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", ArmwrightWarning)
+        robot = load_robot(file, tip=tip)
+    return robot, list(dict.fromkeys(str(one.message) for one in heard))
+
+
+def open_arm(progress: Progress, file: str, tip: str | None, folder: str, law: str, knows: bool) -> dict[str, Any]:
+    """Read a robot description and do everything that the page will ask of the arm first; returns ``described``.
+
+    Beside what `describe` says that has ``own``: links that may carry the tool, and what is not drawn; and the meshes
+    that lie in the folder.
+    """
+    from armwright.studio.own_arm import drawn_meshes, links_of
+
     progress(0.1, "reads the description")
-    robot = load_robot(Path(file))
+    whole, told = loaded_with_words(Path(file), None)
+    robot, told = (whole, told) if tip is None else loaded_with_words(Path(file), tip)
     check_size(robot)
-    return _made_ready(progress, robot, law, knows)
+    made = _made_ready(progress, robot, law, knows)
+    progress(0.9, "looks for its meshes")
+    meshes, missing = drawn_meshes(robot, Path(file), Path(folder))
+    made["described"]["spec"]["meshes"] = meshes
+    notes = [*robot.notes.splitlines(), *told, *([missing] if missing else [])]
+    made["described"]["own"] = {"links": links_of(whole), "notes": notes}
+    return made
 
 
 def make_ready(progress: Progress, sheet: str, law: str, knows: bool) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import itertools
 import secrets
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from armwright.schema.checks import Check, by_kind, flag, listed, number, number
 from armwright.schema.checks import record as fields
 from armwright.studio.arm_view import configuration
 from armwright.studio.long_work import explore_world, run_a_program
+from armwright.studio.opened_log import SAMPLES as RECORDINGS
+from armwright.studio.opened_log import sample
 from armwright.studio.pulled_arm import LAWS, MOST_PAYLOAD, Choice
 from armwright.studio.shelf import PlacesReserved, ShelfItem
 from armwright.studio.views import POINT, Q
@@ -40,6 +43,15 @@ if TYPE_CHECKING:
 async def choose_robot(studio: Studio, client: Client, name: str) -> None:
     """Another arm of the catalogue."""
     await studio.choose(await studio.load(name))
+
+
+async def own(studio: Studio, client: Client, file: str | None = None, tip: str | None = None) -> None:
+    """Another description of the archive that came, or another link for the tool; without one the file's own."""
+    if studio.own is None:
+        raise InputError("own: no file of an arm was opened")
+    if file is not None and file not in studio.own.files:
+        raise InputError(f"own: no file {file!r:.80}; there are {', '.join(studio.own.files)}")
+    await studio.show_own(replace(studio.own, file=file or studio.own.file, tip=tip or None))
 
 
 async def pull(
@@ -126,6 +138,7 @@ async def cancel(studio: Studio, client: Client, job: int) -> None:
 
 ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
     "robot": (fields({"name": text(80)}), choose_robot),
+    "own": (fields({}, {"file": text(400), "tip": text(200)}), own),
     "pull": (
         fields({"body": whole(0, 255), "point": POINT, "target": POINT, "stiffness": number(1.0, 20_000.0)}),
         pull,
@@ -280,11 +293,26 @@ async def open_sample(studio: Studio, client: Client, name: str) -> dict[str, An
     return {"number": studio.shelf.add(ShelfItem("program text", name, content, SAMPLES[name].title))}
 
 
+async def list_sample_recordings(studio: Studio, client: Client) -> dict[str, Any]:
+    """The recordings to begin with: they are simulated with the arm on the page."""
+    return {"samples": [{"name": name, **one._asdict()} for name, one in RECORDINGS.items()]}
+
+
+async def open_sample_recording(studio: Studio, client: Client, name: str) -> dict[str, Any]:
+    """Simulate a recording to begin with, and put it on the shelf."""
+    robot = studio.robot
+    recording = await beside(sample, robot, name)
+    note = f"{recording.duration:.1f} s, {len(recording)} rows"
+    return {"number": studio.shelf.add(ShelfItem("recording", f"{robot.name}: {name}", recording, note))}
+
+
 VIEWS["samples"] = (fields({}), list_samples)
+VIEWS["sample_recordings"] = (fields({}), list_sample_recordings)
 PROGRAM_ORDERS: dict[str, tuple[Check[dict[str, Any]], Any]] = {
     "program": (
         fields({"source": whole(1, 2**31)}, {"override": number(0.05, 5.0), "payload": number(0.0, 100.0)}),
         program,
     ),
     "sample": (fields({"name": one_of(tuple(SAMPLES))}), open_sample),
+    "sample_recording": (fields({"name": one_of(tuple(RECORDINGS))}), open_sample_recording),
 }

@@ -6,7 +6,8 @@
 * The **token** stands in the address's fragment, which browsers never send. The page's script sends it as the first
   message of the socket and in a header of uploads; there is no cookie that another page could use.
 * Files are looked up in a table that was made at the start: a path is never built from a request.
-* **Uploads** have a kind with its suffixes and its size; they are read as untrusted files, never unpacked here. The
+* **Uploads** have a kind with its suffixes and its size; they are read as untrusted files; only an arm's archive
+  is unpacked (`armwright.studio.own_arm`). The
   body is counted while it comes in, whatever it says about its own length, and a compressed body is refused. The
   description of a CSV recording (``.csv.meta``) comes before the file that it describes, and waits for it.
 
@@ -21,6 +22,7 @@ import json
 import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,12 +36,12 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from armwright.errors import ArmwrightError, InputError
-from armwright.recording.formats import load as load_recording
 from armwright.recording.replay.replay_page import policy, style
-from armwright.schema.checks import MOST_BYTES, Check, read_message, record, text
+from armwright.schema.checks import MOST_BYTES, Check, number, one_of, read_message, record, refuser, text
 from armwright.studio import orders, views
 from armwright.studio.hub import Client, finite
 from armwright.studio.long_work import open_world
+from armwright.studio.opened_log import opened
 from armwright.studio.shelf import ShelfItem
 from armwright.studio.work_threads import beside
 
@@ -129,13 +131,16 @@ PROGRAMS = (
     ".tap",
 )
 UPLOAD_KINDS: dict[str, tuple[tuple[str, ...], int]] = {
-    "robot": ((".urdf", ".xml", ".toml"), 4 << 20),
-    "recording": ((".mcap", ".parquet", ".csv", ".npz", ".meta"), 64 << 20),
+    "robot": ((".urdf", ".xml", ".toml", ".zip"), 64 << 20),
+    "recording": ((".mcap", ".parquet", ".csv", ".txt", ".tsv", ".dat", ".npz", ".meta"), 64 << 20),
     "program": (PROGRAMS, 1 << 20),
     "world": ((".toml",), 1 << 20),
 }
 """What can be sent: suffixes and the largest size [bytes]."""
 LARGEST = "upload: too large"
+LOG_WORDS = record(
+    {}, {"rate": number(1e-3, 1e6), "angles": one_of(("radians", "degrees")), "effort": one_of(("current", "torque"))}
+)
 NAME = re.compile(r"[\w][\w .+()-]{0,99}")
 
 
@@ -186,19 +191,30 @@ async def take(studio: Studio, request: Request) -> dict[str, Any]:
         if described is not None:
             (Path(folder) / f"{name}.meta").write_bytes(described)
         try:
-            return await _open(studio, kind, file)
+            words = log_words(request.headers.get("x-log", "{}")) if kind == "recording" else {}
+            return await _open(studio, kind, file, words)
         except ArmwrightError as error:
             named = str(error).replace(f"{folder}{os.sep}", "")  # the user's name of the file, not ours
             return {"error": shortened(named)}
 
 
-async def _open(studio: Studio, kind: str, file: Path) -> dict[str, Any]:
+def log_words(raw: str) -> dict[str, Any]:
+    """Return what the user says about a log of another program, checked: rate [Hz], angles, effort."""
+    try:
+        said = json.loads(raw[:MOST_SAID])
+    except (ValueError, RecursionError):
+        raise InputError("x-log: not valid JSON") from None
+    return LOG_WORDS(said, refuser("x-log"))
+
+
+async def _open(studio: Studio, kind: str, file: Path, words: dict[str, Any]) -> dict[str, Any]:
     if kind == "robot":
-        return {"robot": (await studio.open_arm(file)).name}
+        return {"robot": (await studio.open_arm(file.name, file.read_bytes())).name}
     if kind == "recording":
-        recording = await beside(load_recording, file)
-        note = f"{recording.duration:.1f} s, {len(recording)} rows"
-        return {"number": studio.shelf.add(ShelfItem("recording", file.name, recording, note))}
+        recording, account = await beside(partial(opened, **words), file, studio.robot)
+        note = f"{recording.duration:.1f} s, {len(recording)} rows" + (", a log" if account else "")
+        item = ShelfItem("recording", file.name, recording, note, {"account": account} if account else {})
+        return {"number": studio.shelf.add(item), "account": account}
     if kind == "program":
         from armwright.programs.program_reader import read_program
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -20,9 +21,10 @@ from armwright.studio.hub import Hub
 from armwright.studio.jobs import Jobs
 from armwright.studio.live_arm import LiveArm
 from armwright.studio.live_recording import LiveRecording
-from armwright.studio.long_work import check_size, make_ready, open_arm
+from armwright.studio.long_work import check_size, loaded_with_words, make_ready, open_arm
 from armwright.studio.mirror_arm import MirrorArm
 from armwright.studio.mirror_recording import MirrorRecording
+from armwright.studio.own_arm import OwnArm, own_arm
 from armwright.studio.pulled_arm import LAWS, Choice, PulledArm
 from armwright.studio.queued_recording import KeptRecording
 from armwright.studio.recordings_folder import kept_in, recordings_folder
@@ -89,6 +91,7 @@ class Studio:
         if self.folder is not None:
             self.shelf.offer(kept_in(self.folder))
         self.hub.on_change = self.watch
+        self.own: OwnArm | None = None  # the last arm of somebody's that was shown
         self.gains = {"frequency": 12.0, "damping": 1.0}
         self._choosing, self._recording = asyncio.Lock(), asyncio.Lock()
         self._under_way: set[asyncio.Task[Any]] = set()
@@ -153,13 +156,32 @@ class Studio:
         task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # whoever is left hears of it
         return await asyncio.shield(task)
 
-    async def open_arm(self, file: Path) -> Robot:
+    async def open_arm(self, name: str, content: bytes) -> Robot:
+        """Keep the file or the archive of somebody's arm, and show it to everybody."""
+        own, before = await beside(own_arm, name, content, self.shelf.folder), self.own
+        try:
+            robot = await self.show_own(own)
+        except BaseException:
+            await beside(own.remove)
+            raise
+        if before is not None:
+            await beside(before.remove)
+        return robot
+
+    async def show_own(self, own: OwnArm) -> Robot:
         """Read an arm of somebody's and show it to everybody; another process tries it first, and can be ended."""
-        choice = self.arm.plant.choice
-        fields = {"file": str(file), "law": choice.law, "knows": choice.knows}
-        said = await self.jobs.run(f"open {file.name}", open_arm, fields, PREPARE_SECONDS)
-        robot = await beside(load, file)
-        await self.choose(robot, said["described"])
+        choice, folder = self.arm.plant.choice, str(own.folder)
+        fields: dict[str, Any] = {"file": str(own.path), "tip": own.tip, "folder": folder}
+        fields |= {"law": choice.law, "knows": choice.knows}
+        try:
+            said = await self.jobs.run(f"open {own.path.name}", open_arm, fields, PREPARE_SECONDS)
+            robot, _ = await beside(loaded_with_words, own.path, own.tip)  # the page has heard the words
+        except ArmwrightError as error:  # the user's name of the file, not ours
+            raise InputError(str(error).replace(f"{folder}{os.sep}", "")) from None
+        described = said["described"]
+        described["own"] |= {"files": list(own.files), "file": own.file, "tip": own.tip}
+        await self.choose(robot, described)
+        self.own = own
         return robot
 
     async def choose(self, robot: Robot, described: dict[str, Any] | None = None) -> None:

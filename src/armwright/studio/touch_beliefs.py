@@ -21,6 +21,7 @@ from armwright.contact.wrench_estimate import tool_wrench
 from armwright.errors import ArmwrightError
 
 if TYPE_CHECKING:
+    from armwright.contact.isolation.contact_patches import Patches
     from armwright.robot.model import Robot
     from armwright.types import Array
 
@@ -86,6 +87,7 @@ def judge(robot: Robot, now: Moment) -> dict[str, Any]:
     if found.point is not None and found.patches is not None and found.force is not None:
         out |= {"point": found.point.tolist(), "force": found.force.tolist()}
         out["radius"] = radius_of(found.patches.points, found.patches.probability, found.point)
+        out["force_deviation"] = size_deviation(found.patches, S)
     if found.body == robot.tip and found.outcome in ("link", "located"):
         wrench = tool_wrench(robot, now.q, now.change, force_only=True)
         out["tool_force"] = wrench.wrench[:3].tolist()
@@ -99,6 +101,26 @@ def radius_of(points: Array, probability: Array, centre: Array) -> float:
     order = np.argsort(far)
     total = np.cumsum(probability[order])
     return float(far[order][min(int(np.searchsorted(total, DRAWN_PROBABILITY * total[-1])), len(far) - 1)])
+
+
+def size_deviation(patches: Patches, S: Array) -> float:
+    """Return the standard deviation of the size of the force [N], over all places where it may have acted.
+
+    In one place, in the direction f of its likeliest force, the torques Jᵀf α tell α with the variance
+    1/(fᵀ J S⁻¹ Jᵀ f); places differ in size as well: the two variances add up.
+
+    Args:
+        patches: of the isolation.
+        S: covariance of the torques (n, n) [(N m)²].
+    """
+    size, p = np.linalg.norm(patches.force, axis=1), patches.probability
+    direction = patches.force / np.maximum(size, 1e-12)[:, None]
+    torque = np.einsum("mkn,mk->mn", patches.jacobian, direction)
+    told = np.einsum("mn,mn->m", torque, np.linalg.solve(S, torque.T).T)
+    sound = (size > 0.0) & (told > 0.0)
+    weight = np.where(sound, p, 0.0) / p[sound].sum()
+    mean = float(weight @ size)
+    return float(np.sqrt(weight @ (1.0 / np.where(sound, told, 1.0) + (size - mean) ** 2)))
 
 
 def hidden_force(now: Moment) -> dict[str, float] | None:

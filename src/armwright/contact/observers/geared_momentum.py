@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from armwright.robot.model import Robot
     from armwright.robot.tree import Tree
-    from armwright.types import Outputs, Scalar, Traced
+    from armwright.types import Outputs, Traced
 
 RESTING = 0.02
 """Speed [rad/s] below which a joint counts as at rest."""
@@ -57,7 +57,7 @@ def _observe(
     tau: Traced,
     gain: Traced,
     coefficients: Traced,
-    dahl: Scalar,
+    dahl: Traced,
     r: Traced,
     carry: Traced,
     h: Traced,
@@ -66,15 +66,15 @@ def _observe(
     motors: Traced | None = None,
 ) -> Outputs:
     rest = np.where(np.abs(qd) > RESTING, 0.0 * rest, rest + dt)
-    turned = None
+    turned, travel = None, dahl[: len(qd)]
     if motors is not None:  # their hysteresis stands behind that of the joints
         n = len(qd)
         turned, h = h[n:], h[:n]
         g, speed = motors[:, :n], motors[:, :n] @ qd
-        kept = np.exp(-np.abs(speed) * (dt / dahl))
+        kept = np.exp(-np.abs(speed) * (dt / dahl[n:]))
         turned = kept * turned + (1.0 - kept) * np.sign(speed)
         tau = tau - g.T @ (motors[:, n] * speed + motors[:, n + 1] * turned)
-    keep = np.exp(-np.abs(qd) * (dt / dahl))
+    keep = np.exp(-np.abs(qd) * (dt / travel))
     h = keep * h + (1.0 - keep) * np.sign(qd)
     h = np.where(rest > UNDECIDED, np.exp(-dt / UNDECIDED) * h, h)
     out = gear_output(tau, qd, h, coefficients)
@@ -97,7 +97,7 @@ def _observe(
 
 @names_culprit
 def geared_momentum_observer(
-    gain: ArrayLike, coefficients: ArrayLike, *, dahl: float = 2e-4, motors: ArrayLike | None = None
+    gain: ArrayLike, coefficients: ArrayLike, *, dahl: ArrayLike = 2e-4, motors: ArrayLike | None = None
 ) -> Monitor:
     """Generalised-momentum observer with gear friction that has memory and depends on load.
 
@@ -108,7 +108,7 @@ def geared_momentum_observer(
         gain: K > 0 [1/s], scalar or (n,).
         coefficients: (n, 5) viscous, degressive, coulomb, load, offset
             [N m s/rad, N m s²/rad², N m, -, N m] of each joint.
-        dahl: travel within which friction reverses [rad].
+        dahl: travel within which friction reverses [rad], one or (n + k,): of the joints, then of those motors.
         motors: (k, n + 2) motors that turn with several joints: each the row g of its speed g·q̇, then its viscous and
             Coulomb friction [N m s/rad, N m], all at the joints.
 
@@ -118,9 +118,11 @@ def geared_momentum_observer(
     c = np.array(coefficients, dtype=np.float64)
     if c.ndim != 2 or c.shape[1] != 5 or not np.isfinite(c).all() or (np.abs(c[:, 3]) >= 0.9).any():
         raise InputError(f"geared observer: coefficients must be finite, (n, 5), load below 0.9; got shape {c.shape}")
-    if not (np.isfinite(dahl) and dahl > 0.0):
-        raise InputError(f"geared observer: dahl must be > 0, got {dahl}")
-    gains = {"gain": checked(gain, "gain", positive=True), "coefficients": c, "dahl": float(dahl)}
+    travel = np.array(dahl, dtype=np.float64)
+    count = len(c) + (0 if motors is None else len(np.asarray(motors)))
+    if travel.shape not in ((), (count,)) or not (np.isfinite(travel) & (travel > 0.0)).all():
+        raise InputError(f"geared observer: dahl must be > 0, one number or {count}, got {dahl!r}")
+    gains = {"gain": checked(gain, "gain", positive=True), "coefficients": c, "dahl": np.full(count, travel)}
     memory: dict[str, Any] = {"r": 0.0, "carry": 0.0, "h": 0.0, "rest": 0.0, "started": [0.0]}
     if motors is not None and len(turned := np.array(motors, dtype=np.float64)):
         if turned.shape != (len(turned), len(c) + 2) or not np.isfinite(turned).all():

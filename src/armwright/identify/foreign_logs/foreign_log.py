@@ -125,7 +125,11 @@ def understood(table: TextTable, said: LogWords, robot: Robot | None) -> Underst
     questions, notes = list(choice.questions), list(choice.notes)
     if "q" not in choice.groups or "current" not in choice.groups:
         lacking = [w for w, s in (("positions", "q"), ("currents or torques", "current")) if s not in choice.groups]
-        questions.insert(0, f"no column is told by its name to be {' or '.join(lacking)}; --columns FILE names them")
+        questions.insert(
+            0,
+            f"no column is told by its name to be {' or '.join(lacking)}; --columns FILE names them "
+            "(armwright identify --explain LOG > FILE writes one to start from)",
+        )
         return UnderstoodTable(None, tuple(notes), tuple(questions))
     parts = [choice.time, *(group.columns for group in choice.groups.values())]
     if bare := [k for part in parts for k in part if not np.isfinite(table.values[:, k]).any()]:

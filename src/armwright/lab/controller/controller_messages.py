@@ -86,7 +86,7 @@ class RequestValueMessage:
     text: str
 
 
-MOST_WORDS = 200  # characters of a text that the operator is shown
+MOST_TOLD_LETTERS = 200  # characters of a text that the operator is shown
 ControllerMessage: TypeAlias = (
     KeyMessage
     | RuntimeExceptionMessage
@@ -104,11 +104,11 @@ def words_of(record: ControllerMessage) -> str:
     if isinstance(record, KeyMessage):
         return f"program {record.text}: {'started' if record.title == PROGRAM_STARTED else 'stopped'}"
     if isinstance(record, RuntimeExceptionMessage):
-        return f"program, line {record.line}, column {record.column}: {record.text[:MOST_WORDS]}"
+        return f"program, line {record.line}, column {record.column}: {record.text[:MOST_TOLD_LETTERS]}"
     if isinstance(record, TextMessage):
-        return f"textmsg: {record.text[:MOST_WORDS]}"
+        return f"textmsg: {record.text[:MOST_TOLD_LETTERS]}"
     if isinstance(record, PopupMessage):
-        return f"popup: {record.text[:MOST_WORDS]}"
+        return f"popup: {record.text[:MOST_TOLD_LETTERS]}"
     if isinstance(record, RequestValueMessage):
-        return f"the program asks for a value ({record.kind}): {record.text[:MOST_WORDS]}"
+        return f"the program asks for a value ({record.kind}): {record.text[:MOST_TOLD_LETTERS]}"
     return ""

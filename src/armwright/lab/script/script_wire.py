@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Reading = Generator[object, None, "ScriptValue"]
 LEAST_DIALLING = 0.008  # [s] that socket_open takes: clients must have time to notice the one before
-MOST_READ = 30  # numbers of one reading
+MOST_READ_NUMBERS = 30  # numbers of one reading
 LONGEST_WAIT = 1e6  # [s]
 LOOKED_AT_PER_WORK = 512  # bytes that are looked through in the time of an empty pass of a loop
 NUMBERS_TEXT = re.compile(rb"\(([^()]{0,2000})\)")
@@ -98,7 +98,7 @@ def _counted(count: int, size: int) -> Callable[[bytearray], int]:
 
 def _read_integers(m: ScriptRun, count: ScriptValue, name: ScriptValue, timeout: ScriptValue) -> Reading:
     """Return [count, n1, n2, …], or [0, -1, …] where they do not come in time."""
-    wanted = whole(count, "number", 1, MOST_READ)
+    wanted = whole(count, "number", 1, MOST_READ_NUMBERS)
     data = yield from _until(m, name, timeout, _counted(wanted, 4))
     if not data:
         return [0, *[-1] * wanted]
@@ -106,14 +106,14 @@ def _read_integers(m: ScriptRun, count: ScriptValue, name: ScriptValue, timeout:
 
 
 def _read_bytes(m: ScriptRun, count: ScriptValue, name: ScriptValue, timeout: ScriptValue) -> Reading:
-    wanted = whole(count, "number", 1, MOST_READ)
+    wanted = whole(count, "number", 1, MOST_READ_NUMBERS)
     data = yield from _until(m, name, timeout, _counted(wanted, 1))
     return [len(data), *data, *[-1] * (wanted - len(data))]
 
 
 def _read_floats(m: ScriptRun, count: ScriptValue, name: ScriptValue, timeout: ScriptValue) -> Reading:
     """Read ``(a, b)``: [2, a, b]; [0, nan, nan] where nothing comes in time."""
-    wanted = whole(count, "number", 1, MOST_READ)
+    wanted = whole(count, "number", 1, MOST_READ_NUMBERS)
 
     def enough(arrived: bytearray) -> int:
         match = NUMBERS_TEXT.search(arrived, 0, MOST_TEXT_LENGTH)

@@ -33,6 +33,7 @@ from armwright.robot.tables.serial_chain import (
     orthonormal,
     reexpressed,
 )
+from armwright.schema.quantities import to_si, units_of
 from armwright.spatial import inverse
 
 if TYPE_CHECKING:
@@ -43,7 +44,38 @@ if TYPE_CHECKING:
 
 Convention = Literal["dh", "mdh"]
 _Z = (0.0, 0.0, 1.0)
+ANGLES = ("theta", "alpha")  # columns in the unit of angles, the others are lengths
 FULL_TURN = 2.0 * np.pi + 1e-6  # rad: no table needs more, the offset of a joint is an angle within one turn
+
+
+@dataclass(frozen=True)
+class _AsPrinted:
+    """How a table stands in its source: the order of its columns, and the units of its lengths and angles."""
+
+    columns: str | Sequence[str] | None
+    length: str
+    angle: str
+
+    def order(self, wanted: list[str]) -> list[str]:
+        """Return the names of the columns in the order of the source."""
+        given = self.columns.replace(",", " ").split() if isinstance(self.columns, str) else self.columns
+        names = wanted if given is None else list(given)
+        if sorted(names) != sorted(wanted):
+            raise InputError(
+                f"DH table: columns: expected theta, d, a and alpha in the order of your table, got {self.columns!r}"
+            )
+        return names
+
+    def si(self, name: str, values: Array) -> list[float]:
+        """Return the numbers of a column in SI; a quarter turn and 425 mm are exact."""
+        unit = self.angle if name in ANGLES else self.length
+        return [to_si(float(x), unit) for x in values]
+
+    def check_units(self) -> None:
+        """Refuse units that are none of angles or lengths."""
+        for word, unit in (("angle", self.angle), ("length", self.length)):
+            if unit not in (known := units_of("angle" if word == "angle" else "length")):
+                raise InputError(f"DH table: {word}: unknown unit {unit!r}; valid: {', '.join(known)}")
 
 
 def _rz_tz(theta: float, d: float) -> Array:
@@ -56,9 +88,13 @@ def _tx_rx(a: float, alpha: float) -> Array:
     return np.array([[1.0, 0.0, 0.0, a], [0.0, c, -s, 0.0], [0.0, s, c, 0.0], [0.0, 0.0, 0.0, 1.0]])
 
 
-def _rows(table: ArrayLike, columns: str) -> Array:
-    """Return the table (n, 4), and warn of angles that look like degrees."""
+def _rows(table: ArrayLike, columns: str, as_printed: _AsPrinted) -> Array:
+    """Return the table (n, 4) in SI, its columns in this order, and warn of angles that look like degrees."""
     refuse_masked(table, "DH table")
+    wanted = columns.split(", ")
+    printed = as_printed.order(wanted)
+    as_printed.check_units()
+    columns = ", ".join(printed)
     try:
         rows = np.array(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -69,14 +105,15 @@ def _rows(table: ArrayLike, columns: str) -> Array:
         raise InputError(f"DH table: expected shape (n, 4), columns {columns}; got {rows.shape}")
     if not np.isfinite(rows).all():
         raise InputError(f"DH table: row {int(np.argmin(np.isfinite(rows).all(axis=1))) + 1} is not finite")
-    for k, name in enumerate(columns.split(", ")):
+    for k, name in enumerate(printed):
         worst = int(np.argmax(np.abs(rows[:, k])))
-        if name in ("theta", "alpha") and abs(rows[worst, k]) > FULL_TURN:
+        if name in ANGLES and as_printed.angle == "rad" and abs(rows[worst, k]) > FULL_TURN:
             tell_user(
                 f"DH table: {name} of row {worst + 1} is {rows[worst, k]:g}, more than a full turn; that looks like "
-                "degrees, radians are expected (np.radians)"
+                'degrees, radians are expected; angle="deg" takes degrees'
             )
-    return rows
+        rows[:, k] = as_printed.si(name, rows[:, k])
+    return rows[:, [printed.index(name) for name in wanted]]
 
 
 def from_dh(
@@ -85,6 +122,9 @@ def from_dh(
     kinds: Sequence[str] | None = None,
     T_base_root: ArrayLike | None = None,
     tool: ArrayLike | None = None,
+    columns: str | Sequence[str] | None = None,
+    length: str = "m",
+    angle: str = "rad",
     **parts: Unpack[ChainParts],
 ) -> Robot:
     """Build an arm from a standard (distal) DH table, A = Rz(theta+q) Tz(d) Tx(a) Rx(alpha) (004 eq. 2.19).
@@ -93,12 +133,16 @@ def from_dh(
         table: (n, 4), columns theta offset [rad], d [m], a [m], alpha [rad].
         kinds: "revolute" or "prismatic" for each joint (also "R", "P"); all revolute if omitted.
         T_base_root: pose of DH frame 0 in the base frame.
-        tool: pose of the tool in DH frame n.
+        tool: pose of the tool in DH frame n, in m.
+        columns: order of the columns of your table, such as "a alpha d theta"; as above if omitted.
+        length: unit of the table's lengths, "m" or "mm".
+        angle: unit of its angles, "rad" or "deg".
         **parts: name, masses, coms, inertias, limits, …; see `ChainParts`.
 
     >>> from_dh([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.5, 0.0]], masses=[2.0, 1.0])
+    >>> from_dh([[0, 90, 100, 0], [350, 0, 0, 90]], columns="a alpha d theta", length="mm", angle="deg")
     """
-    rows = _rows(table, "theta, d, a, alpha")
+    rows = _rows(table, "theta, d, a, alpha", _AsPrinted(columns, length, angle))
     placements = [Placement(np.eye(4), _Z, _rz_tz(theta, d) @ _tx_rx(a, alpha)) for theta, d, a, alpha in rows]
     return assemble(placements, joint_kinds(kinds, len(rows)), T_base_root, tool, **parts)
 
@@ -109,6 +153,9 @@ def from_mdh(
     kinds: Sequence[str] | None = None,
     T_base_root: ArrayLike | None = None,
     tool: ArrayLike | None = None,
+    columns: str | Sequence[str] | None = None,
+    length: str = "m",
+    angle: str = "rad",
     **parts: Unpack[ChainParts],
 ) -> Robot:
     """Build an arm from a modified (proximal) DH table, A = Rx(alpha) Tx(a) Rz(theta+q) Tz(d) (003 section 2.3).
@@ -117,10 +164,13 @@ def from_mdh(
         table: (n, 4), columns alpha [rad], a [m], theta offset [rad], d [m]. (003 writes d for a and r for d.)
         kinds: "revolute" or "prismatic" for each joint (also "R", "P"); all revolute if omitted.
         T_base_root: pose of DH frame 0 in the base frame.
-        tool: pose of the tool in DH frame n.
+        tool: pose of the tool in DH frame n, in m.
+        columns: order of the columns of your table, such as "a alpha d theta"; as above if omitted.
+        length: unit of the table's lengths, "m" or "mm".
+        angle: unit of its angles, "rad" or "deg".
         **parts: name, masses, coms, inertias, limits, …; see `ChainParts`.
     """
-    rows = _rows(table, "alpha, a, theta, d")
+    rows = _rows(table, "alpha, a, theta, d", _AsPrinted(columns, length, angle))
     placements = [Placement(_tx_rx(a, alpha) @ _rz_tz(theta, d), _Z, np.eye(4)) for alpha, a, theta, d in rows]
     return assemble(placements, joint_kinds(kinds, len(rows)), T_base_root, tool, **parts)
 

@@ -135,7 +135,10 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def check_reference(node: XmlNode, reference: str, package_roots: Sequence[Path] | None) -> None:
-    """Refuse a mesh or texture reference that is a URL, climbs with "..", or is absolute outside `package_roots`.
+    """Refuse a reference to a file that is a URL, climbs out of a package, or is absolute outside `package_roots`.
+
+    One that climbs from the description's own folder (``../meshes/a.stl``) may be written: nothing is opened here, and
+    `find_reference` finds it in allowed folders only.
 
     Args:
         node: element that carries the reference, for messages.
@@ -152,7 +155,7 @@ def check_reference(node: XmlNode, reference: str, package_roots: Sequence[Path]
             "use package://, file:// or a relative path",
             "no-url",
         )
-    if ".." in path.split("/"):
+    if scheme and ".." in path.split("/"):
         node.fail(f"reference {shown(reference)} climbs out of its folder with '..'", "path-inside-root")
     if not path.strip("/") or "\0" in path:
         node.fail(f"reference {shown(reference)} names no file", "path-inside-root")
@@ -192,6 +195,12 @@ def find_reference(node: XmlNode, reference: str, folder: Path | None, package_r
     for place in places:
         if place.is_file() and any(_inside(place, root) for root in allowed):
             return place
+    if ".." in path.split("/"):
+        node.fail(
+            f"mesh {shown(reference)} lies outside the description's folder, or is not there; name the folder that "
+            "holds both with package_roots=",
+            "path-inside-root",
+        )
     looked = ", ".join(str(place) for place in places) or "nowhere"
     advice = "name the folder that holds the package with package_roots=" if package else "it counts from the file"
     return node.fail(f"mesh {shown(reference)} is not there (looked at {looked}); {advice}", "mesh-file")
@@ -274,7 +283,9 @@ def _check_mesh(node: XmlNode, package_roots: Sequence[Path] | None, lenient: bo
         check_reference(node, node.attributes["filename"], package_roots)
     except DescriptionError as error:
         if not lenient:
-            raise
+            reason = str(error).removeprefix(f"{error.where}: ").removesuffix(f" [{error.rule}]")
+            advice = f'{reason}; implausible="warn" loads the arm without it'
+            raise DescriptionError(advice, where=error.where, rule=error.rule) from None
         tell_user(f"{error}; nothing is drawn of it")
 
 

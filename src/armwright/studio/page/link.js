@@ -56,9 +56,9 @@ export function connect(token, handlers) {
     /** A frame has been drawn; the server is told every few of them. */
     drew() { if (++drawn % 4 === 0) this.say("drew", { count: drawn }); },
     /** Send a file; resolves with the answer. */
-    async upload(kind, file) {
+    async upload(kind, file, more = {}) {
       const answer = await fetch(`/upload/${kind}`, {
-        method: "POST", body: file, headers: { authorization: `Bearer ${token}`, "x-file-name": encodeURIComponent(file.name) },
+        method: "POST", body: file, headers: { authorization: `Bearer ${token}`, "x-file-name": encodeURIComponent(file.name), ...more },
       });
       const said = await answer.json().catch(() => ({ error: `upload: ${answer.status}` }));
       if (said.error) throw new Error(said.error);

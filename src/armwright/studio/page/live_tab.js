@@ -103,7 +103,7 @@ export function liveTab(app) {
       rows.push(...fact("Touched link", felt.outcome === "several" ? "no single one" : `${first.link} (${Math.round(100 * first.probability)} %)`, "felt"));
       if (felt.candidates.length > 1) rows.push(...fact("or", felt.candidates.slice(1, 4).map((c) => `${c.link} ${Math.round(100 * c.probability)} %`).join(", "), "muted"));
       if (felt.point) rows.push(...fact("Place", place(felt.point), "felt"), ...fact("68 % sure within", `± ${fixed(1e3 * felt.radius, 0)} mm`, "felt"));
-      if (felt.force) rows.push(...fact("Force there", vector(felt.force), "felt"));
+      if (felt.force) rows.push(...fact("Force there", vector(felt.force), "felt"), ...fact("68 % sure within", `± ${fmt(felt.force_deviation)} N`, "felt"));
       if (felt.tool_force) rows.push(...fact("Tool force", vector(felt.tool_force), "felt"));
     }
     const doubt = felt?.doubt ?? app.live.doubt;

@@ -6,11 +6,12 @@ export function programsTab(app) {
   const left = el("div"), right = el("div");
   let items = [], samples = [], source = null, result = null, override = 1, payload = 0, job = null, last = 0;
 
-  const file = el("input", { type: "file", accept: ".irl,.script,.urscript,.mod,.modx,.prg,.sys,.sysx,.src,.krl,.sub,.nc,.ngc,.gcode,.tap,.cnc,.gco", hidden: true, id: "program-file", onchange: async () => {
-    const got = file.files[0] && (await app.upload("program", file.files[0]));
-    file.value = "";
+  const file = el("input", { type: "file", accept: ".irl,.script,.urscript,.mod,.modx,.prg,.sys,.sysx,.src,.krl,.sub,.nc,.ngc,.gcode,.tap,.cnc,.gco", hidden: true, id: "program-file", "aria-label": "A robot program",
+    onchange: async () => { await take([...file.files]); file.value = ""; } });
+  async function take([one]) {
+    const got = one && (await app.upload("program", one));
     if (got) { source = got.number; await refresh(); run(); }
-  } });
+  }
 
   async function refresh() {
     items = (await app.ask("list")).items.filter((item) => item.kind === "program text");
@@ -75,6 +76,7 @@ export function programsTab(app) {
 
   const tab = {
     left: [left], right: [right],
+    take,
     get result() { return result; },
     robot() { result = null; drawRight(); drawLeft(); },
     async show() {

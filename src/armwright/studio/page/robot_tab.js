@@ -57,6 +57,20 @@ export function robotTab(app) {
     drawBranches(found);
   }
 
+  /** What can be chosen of an arm that somebody brought: the file, and the link that carries the tool. */
+  function ownPart() {
+    const own = app.robot.own, off = !app.owner || app.onWire, back = () => makeLeft();
+    if (!own) return [el("p", { class: "small muted" }, "A file may be dropped anywhere on this page; meshes come in a zip or a folder.")];
+    const rows = [];
+    if (own.files.length > 1)
+      rows.push(choice("File", own.files.map((name) => [name, name]), own.file, (name) => app.ask("own", { file: name }).catch(back), off).row);
+    if (own.links.length > 1)
+      rows.push(choice("Link of the tool", [["", "the file's own, or the deepest"], ...own.links.map((name) => [name, name])], own.tip ?? "",
+        (tip) => app.ask("own", tip ? { tip } : {}).catch(back), off).row);
+    const said = own.notes.filter((words) => !own.tip || !words.startsWith("Tool frame")).map((words) => words.replace("; name another with tip=…", ""));
+    return [...rows, ...said.map((words) => el("p", { class: "small muted" }, words))];
+  }
+
   function makeLeft() {
     const entries = app.catalogue.map((r) => [r.name, `${r.name} – ${r.title || `${r.n} joints`}`]);
     const chosen = app.robot.catalogued ? app.spec.name : OWN; // an own arm may have the name of another
@@ -65,8 +79,10 @@ export function robotTab(app) {
       app.status(`loading ${name} …`);
       app.ask("robot", { name }).catch(() => { which.select.value = chosen; app.status(); });
     }, !app.owner || app.onWire);
-    const file = el("input", { type: "file", accept: ".urdf,.xml,.toml", hidden: true, id: "robot-file",
+    const file = el("input", { type: "file", accept: ".urdf,.xml,.toml,.zip", hidden: true, id: "robot-file", "aria-label": "File of an arm",
       onchange: async () => { if (file.files[0]) await app.upload("robot", file.files[0]); file.value = ""; } });
+    const folder = el("input", { type: "file", webkitdirectory: true, multiple: true, hidden: true, id: "robot-folder", "aria-label": "Folder of an arm",
+      onchange: async () => { await app.openFolder([...folder.files].map((one) => [one.webkitRelativePath || one.name, one])); folder.value = ""; } });
     const findings = app.robot.findings;
     const verdict = findings.length ? `${findings.length} remarks` : "nothing to remark";
     sliders = app.spec.joints.map((joint, i) => {
@@ -79,7 +95,9 @@ export function robotTab(app) {
     left.replaceChildren(
       part("Arm", which.row,
         el("div", { class: "row" },
-          el("button", { onclick: () => file.click(), disabled: !app.owner || app.onWire }, "Open URDF, MJCF or sheet …"), file)),
+          el("button", { onclick: () => file.click(), disabled: !app.owner || app.onWire }, "Open URDF, MJCF, sheet or zip …"), file,
+          el("button", { onclick: () => folder.click(), disabled: !app.owner || app.onWire }, "… or a folder with meshes"), folder),
+        ...ownPart()),
       part(`Plausibility: ${verdict}`,
         el("ul", { class: "findings" }, findings.map((f) => el("li", { class: f.severity }, el("strong", {}, f.where), ` ${f.text} `, el("span", { class: "muted" }, `[${f.rule}]`))))),
       part("Joints", ...sliders.map((s) => s.row),

@@ -13,6 +13,8 @@ import { recordingsTab } from "./recordings_tab.js";
 import { programsTab } from "./programs_tab.js";
 import { documentsTab } from "./documents_tab.js";
 import { frames } from "./frames.js";
+import { dropped } from "./dropped.js";
+import { zipped } from "./zip.js";
 
 const TABS = [
   ["robot", "Robot", robotTab], ["live", "Live", (app) => (app.onWire ? mirrorTab(app) : liveTab(app))], ["explore", "Explore", exploreTab],
@@ -20,6 +22,10 @@ const TABS = [
 ];
 let leaving = 0;
 const $ = (id) => document.getElementById(id);
+
+const KIND_OF = { urdf: "robot", zip: "robot", toml: "robot", mcap: "recording", parquet: "recording", csv: "recording", npz: "recording", meta: "recording", txt: "recording", tsv: "recording", dat: "recording" };
+const PROGRAM = /\.(irl|script|urscript|mod|modx|prg|sys|sysx|src|krl|sub|nc|ngc|gcode|gco|cnc|tap)$/i;
+const kindOf = (name) => (PROGRAM.test(name) ? "program" : name.toLowerCase().endsWith(".xml") ? "robot" : KIND_OF[name.split(".").pop().toLowerCase()]);
 
 const app = {
   role: null, robot: null, spec: null, posture: null, live: null, scene: null, tabs: {}, tab: null, ready: false,
@@ -47,10 +53,29 @@ const app = {
       throw error;
     }
   },
-  async upload(kind, file) {
+  /** An arm with its meshes: [path, file] pairs of a folder, sent as one zip. */
+  async openFolder(pairs) {
+    const wanted = pairs.filter(([path]) => /\.(urdf|xml|toml|stl|obj|ply|dae)$/i.test(path) && !/(^|\/)\./.test(path));
+    if (!wanted.some(([path]) => /\.(urdf|xml|toml)$/i.test(path))) return app.complain("This folder holds no description of an arm: a .urdf, MuJoCo's .xml or a sheet's .toml.");
+    const name = wanted[0][0].split("/")[0].replace(/[^\w .+()-]/g, "_") || "arm";
+    return app.upload("robot", new File([await zipped(wanted)], `${name}.zip`));
+  },
+  /** A file by its name: an arm, a recording or a log, a program or a world; whatever is dropped on the page. */
+  async openFiles(files) {
+    for (const file of files) {
+      const kind = kindOf(file.name);
+      if (!kind) { app.complain(`${file.name}: nothing of the studio's reads such a file.`); continue; }
+      if (!app.owner) return app.complain("This page may only look.");
+      const tab = { robot: "robot", recording: "recordings", program: "programs", world: "explore" }[kind];
+      app.choose(tab);
+      if (kind === "robot") await app.upload(kind, file);
+      else await app.tab.take?.([file]);
+    }
+  },
+  async upload(kind, file, headers = {}) {
     app.status(`reading ${file.name} …`);
     try {
-      return await app.link.upload(kind, file);
+      return await app.link.upload(kind, file, headers);
     } catch (error) {
       app.complain(error.message);
       return null;
@@ -197,6 +222,7 @@ app.link = connect(location.hash.slice(1), {
   },
 });
 
+dropped(document.body, { files: app.openFiles, folder: app.openFolder });
 addEventListener("keydown", (event) => { if (event.key === "Escape") $("message").hidden = true; });
 $("theme").addEventListener("click", () => setTheme(app.theme === "dark" ? "light" : "dark"));
 setTheme(app.theme);

@@ -41,18 +41,23 @@ export function armView(spec, colours, { ghost = false } = {}) {
     group.add(link);
     return link;
   });
-  for (const part of spec.capsules)
-    bodies[part.body].add(capsuleMesh(aboveFoot(spec, part), part.end, part.radius, materials.arm));
   const root = new Group();
   place(root, spec.T_base_root);
   group.add(root);
+  const meshes = spec.meshes ?? [], dressed = new Set(meshes.map((part) => part.body));
+  for (const part of meshes) (bodies[part.body] ?? root).add(meshOf(part, part.body < 0 ? materials.base : materials.arm));
+  for (const part of spec.capsules) {
+    const capsule = capsuleMesh(aboveFoot(spec, part), part.end, part.radius, materials.arm);
+    capsule.visible = !dressed.has(part.body); // it can still be taken
+    bodies[part.body].add(capsule);
+  }
   const thin = 0.03 * spec.extent;
   spec.bodies.forEach((body, i) => {
     const own = spec.capsules.filter((part) => part.body === i), carrier = spec.capsules.filter((p) => p.body === body.parent);
     const radius = Math.max(thin, ...[...own, ...carrier].map((part) => part.radius));
     const onFoot = body.parent < 0 && Math.hypot(...origin(body.T_parent_joint)) < radius; // the foot shows that joint
-    if (!body.prismatic && !onFoot) bodies[i].add(...housing(body, radius, lieAlong(body, own, carrier), materials));
-    if (body.parent < 0) root.add(...pedestal(body, radius, materials.base));
+    if (!body.prismatic && !onFoot && !dressed.has(i)) bodies[i].add(...housing(body, radius, lieAlong(body, own, carrier), materials));
+    if (body.parent < 0 && !dressed.has(-1)) root.add(...pedestal(body, radius, materials.base));
   });
   const tool = new Mesh(new ConeGeometry(0.35 * thin, 1.2 * thin, 16), materials.tool);
   const mount = new Group(); // in the tool frame; the cone's point lies in its origin and looks along z
@@ -90,6 +95,15 @@ export function armView(spec, colours, { ghost = false } = {}) {
       if (index !== null) lit.color.set(colour);
     },
   };
+}
+
+/** Triangles of a mesh that came with the arm: float32 corners in base64, flat shaded. */
+function meshOf({ corners, count }, material) {
+  const bytes = Uint8Array.from(atob(corners), (c) => c.charCodeAt(0));
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new Float32BufferAttribute(new Float32Array(bytes.buffer, 0, 9 * count), 3));
+  geometry.computeVertexNormals();
+  return new Mesh(geometry, material);
 }
 
 /** Where a capsule is drawn from: one that begins in the arm's foot must not bulge out below it. */
