@@ -35,6 +35,7 @@ WRITERS = {
     "lab/experiment/evaluate.py": "into a draft",
     "lab/lab_export.py": "into a draft",
     "simulation/artefact/fmu_binaries.py": "sources for a compiler, in a temporary folder",
+    "studio/own_arm.py": "uploads, in a folder of its own that is new",
     "studio/server.py": "uploads, in a folder of its own that is new",
     "studio/long_work.py": "uploads, in a folder of its own that is new",
 }

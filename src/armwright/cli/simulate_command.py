@@ -140,12 +140,12 @@ def simulate(
     _check_files(wanted)
     loaded, model = loaded_arms(arm, plant)
     follow = option_words.reference(motion.reference, arm)
-    if motion.duration is None and not isinstance(follow, Trajectory):
-        fail("--duration: give the seconds to simulate, or a trajectory as --reference")
     start = None if motion.q0 is None else option_words.configuration(motion.q0, arm, "--q0")
     at = _configuration_of(arm, follow, start)
     given = option_words.gains(control.gain or [])
     chosen = find_law(control.law, model, given, control.frequency, at, observed=met.observer is not None)
+    if motion.duration is None and not isinstance(follow, Trajectory):
+        fail("--duration: give the seconds to simulate, or a trajectory as --reference")
     options: dict[str, Any] = {
         "q0": start,
         "qd0": None if motion.qd0 is None else option_words.configuration(motion.qd0, arm, "--qd0"),
