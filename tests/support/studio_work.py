@@ -54,6 +54,6 @@ def devour(progress: Progress) -> dict[str, Any]:
     return {"size": len(bytearray(1 << 40))}
 
 
-def never_open(progress, file, law, knows):
+def never_open(progress, file, tip, folder, law, knows):
     """In place of opening an arm: goes on for ever."""
     busy_for_ever(progress)
