@@ -134,6 +134,13 @@ def payload_option(help: str, *others: str) -> OptionInfo:  # noqa: A002
     return typer.Option("--payload", metavar="|".join([LOAD, *others]), help=f"{help} {where}")
 
 
+def rotors_option() -> OptionInfo:
+    """Return ``--rotors``: inertia of the motors as their joints feel it, in place of the sheet's."""
+    return typer.Option(
+        "--rotors", metavar="INERTIA", help="At the joint [kg m²], one or one per joint; or sheet, none."
+    )
+
+
 WRENCH = "[MOVES:]FX,FY,FZ[,NX,NY,NZ][@tool]"
 
 

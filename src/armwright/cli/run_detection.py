@@ -12,7 +12,17 @@ import typer
 from armwright.cli.campaign import campaign_rows
 from armwright.cli.failures import fail, guarded
 from armwright.cli.option_groups import ArmReading, grouped
-from armwright.cli.option_words import RANGE, Jobs, Json, Seed, numbers, out_option, robot_option, value_range
+from armwright.cli.option_words import (
+    RANGE,
+    Jobs,
+    Json,
+    Seed,
+    numbers,
+    out_option,
+    robot_option,
+    rotors_option,
+    value_range,
+)
 from armwright.cli.output import INTERRUPTED, say, say_json, table
 from armwright.errors import NotSupportedError
 from armwright.files import write_file
@@ -77,9 +87,7 @@ class JointOptions:
         str | None,
         typer.Option(metavar="VISCOUS/COULOMB", help="One number or one per joint each; or sheet, none."),
     ] = None
-    rotors: Annotated[
-        str | None, typer.Option(metavar="INERTIA", help="At the joint [kg m²], one or one per joint; or sheet, none.")
-    ] = None
+    rotors: Annotated[str | None, rotors_option()] = None
 
     def settings(self) -> dict[str, Any]:
         """Return it as the study takes it."""

@@ -28,6 +28,7 @@ from armwright.cli.option_words import (
     out_option,
     payload_option,
     report_option,
+    rotors_option,
 )
 from armwright.cli.output import INTERRUPTED, NEGATIVE, page_of, safe, say, say_json, show_page, table
 from armwright.cli.simulated_world import MetOptions, observers_of, wrench_of
@@ -74,12 +75,7 @@ class MotionOptions:
 class PlantOptions:
     """What the arm is and how it is seen, beyond its sheet."""
 
-    rotors: Annotated[
-        float | None,
-        typer.Option(
-            help="Inertia of every motor as its joint feels it, in kg m² (kg); the sheet's by default.", min=0.0
-        ),
-    ] = None
+    rotors: Annotated[str | None, rotors_option()] = None
     payload: Annotated[str | None, payload_option("Load at the tool.")] = None
     law_ignores_payload: Annotated[
         bool, typer.Option("--law-ignores-payload", help="The law does not know the load.")
@@ -207,7 +203,9 @@ def simulate(
 
 def loaded_arms(arm: Robot, plant: PlantOptions) -> tuple[Robot, Robot]:
     """Return the arm with its load, and the arm that the law knows; both have the motors that were asked for."""
-    arm = arm if plant.rotors is None else arm.with_rotors(plant.rotors)
+    if plant.rotors not in (None, "sheet"):
+        inertia = [0.0] if plant.rotors == "none" else option_words.numbers(str(plant.rotors), "--rotors")
+        arm = arm.with_rotors(inertia[0] if len(inertia) == 1 else inertia)
     if plant.payload is None:
         if plant.law_ignores_payload:
             fail("--law-ignores-payload: there is no --payload")

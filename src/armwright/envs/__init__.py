@@ -88,8 +88,11 @@ def register_envs() -> None:
     """Let ``gymnasium.make`` and ``gymnasium.make_vec`` find the tasks: ``armwright/Reach-v0``, ``Carry-v0``, …."""
     gymnasium = need("gymnasium", "learn", "register_envs")
     for name in TASKS:
+        known = f"armwright/{name.capitalize()}-v0"
+        if known in gymnasium.registry:  # registered twice, it warns
+            continue
         gymnasium.register(
-            f"armwright/{name.capitalize()}-v0",
+            known,
             "armwright.envs:make_env",
             vector_entry_point="armwright.envs:make_vector_env",
             kwargs={"task": name},
